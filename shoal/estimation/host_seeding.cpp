@@ -64,6 +64,10 @@ class host_passes final : public seeding_passes {
     for (const std::size_t row : rows) append_row<Scalar>(fetched_, row, points);
   }
   std::size_t draw_by_weight(double u) override { return draw_by_weight_(u); }
+  double weight_of(std::size_t row) override { return draw_by_weight_.weight_of(row); }
+  std::vector<double> distances(std::span<const double> points, std::span<const double> to) const override {
+    return distances_as_measured<Work>(points, to);
+  }
 
   void add(std::span<const double> points) override {
     const std::size_t count = points.size() / columns();

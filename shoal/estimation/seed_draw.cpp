@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <shoal/estimation/draw_groups.hpp>
+#include <shoal/nearest/nearest.hpp>
 
 namespace shoal {
 namespace {
@@ -116,11 +117,31 @@ std::size_t weight_draw<Scalar>::operator()(double u) {
 }
 
 template <class Scalar>
+double weight_draw<Scalar>::weight_of(std::size_t row) const {
+  if (data_.weights == nullptr) return 1;
+  aligned_buffer<Scalar> buffer;
+  const fetched_rows<Scalar> fetched(context_, *data_.weights);
+  return static_cast<double>(fetched.read(row, 1, buffer)(0, 0));
+}
+
+template <class Scalar>
 void append_row(const row_source<Scalar>& rows, std::size_t row, std::vector<double>& points) {
   aligned_buffer<Scalar> buffer;
   const auto values = rows.read(row, 1, buffer);
   for (std::size_t j = 0; j < values.columns(); ++j) points.push_back(static_cast<double>(values(0, j)));
 }
+
+template <class Work>
+std::vector<double> distances_as_measured(std::span<const double> points, std::span<const double> to) {
+  const std::size_t columns = to.size(), count = points.size() / columns;
+  const std::vector<Work> rows(points.begin(), points.end()), point(to.begin(), to.end());
+  std::vector<Work> found(count);
+  nearest_scratch<Work> scratch;
+  squared_distances<Work>({rows.data(), count, columns}, {point.data(), 1, columns}, found.data(), count, scratch);
+  return {found.begin(), found.end()};
+}
+template std::vector<double> distances_as_measured<float>(std::span<const double>, std::span<const double>);
+template std::vector<double> distances_as_measured<double>(std::span<const double>, std::span<const double>);
 
 bool squares_need_float64(const data_summary& summary) {
   double largest = 0;

@@ -80,6 +80,8 @@ class weight_draw {
  public:
   weight_draw(const fold_context& context, const weighted_rows<Scalar>& data);
   std::size_t operator()(double u);
+  /// The weight of a row, one where there are none.
+  double weight_of(std::size_t row) const;
 
  private:
   fold_context context_;
@@ -95,6 +97,12 @@ template <class Scalar>
 void append_row(const row_source<Scalar>& rows, std::size_t row, std::vector<double>& points);
 extern template void append_row(const row_source<float>&, std::size_t, std::vector<double>&);
 extern template void append_row(const row_source<double>&, std::size_t, std::vector<double>&);
+
+/// ‖point − to‖² for each of points [n][columns], in Work, to the bit as seeding measures rows.
+template <class Work>
+std::vector<double> distances_as_measured(std::span<const double> points, std::span<const double> to);
+extern template std::vector<double> distances_as_measured<float>(std::span<const double>, std::span<const double>);
+extern template std::vector<double> distances_as_measured<double>(std::span<const double>, std::span<const double>);
 
 /// True when squares of differences of these rows could leave float32's range, so that seeding must use float64.
 bool squares_need_float64(const data_summary& summary);

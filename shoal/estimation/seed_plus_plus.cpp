@@ -1,10 +1,12 @@
 #include <shoal/estimation/seeding.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
 
 #include <shoal/estimation/draw_groups.hpp>
+#include <shoal/estimation/draws_ahead.hpp>
 #include <shoal/estimation/host_seeding.hpp>
 #include <shoal/estimation/seed_draw.hpp>
 
@@ -29,18 +31,20 @@ class plus_plus {
   plus_plus_result run() {
     const greedy_draws draws = draws_after(request_, passes_.draw_by_weight(first_draw(request_)));
     chosen_ = passes_.choose_greedily(draws, report_);
-    chosen_.ran_out = !chosen_.rows.empty() && chosen_.rows.size() < request_.clusters;
-    if (chosen_.rows.empty()) keep_best({draws.first});
+    if (chosen_.rows.empty()) {
+      keep_best({draws.first}, values_of({draws.first}));
+    } else if (!chosen_.ran_out && chosen_.rows.size() < request_.clusters) {
+      passes_.add(chosen_.points);
+      sums_ = passes_.masses_by_unit();
+    }
     for (std::size_t step = chosen_.rows.size(); step < request_.clusters; ++step) {
-      std::vector<std::size_t> trials;
-      if (!chosen_.ran_out) trials = draw_rows(step, draws.trials);
-      if (trials.empty()) {
+      bool kept = false;
+      if (!chosen_.ran_out) kept = step < first_step_ahead ? keep_of_drawn(step, draws) : keep_of_ahead(step, draws);
+      if (!kept) {
         // All rows are as good, and one trial will do.
         chosen_.ran_out = true;
         chosen_.rows.push_back(passes_.draw_by_weight(uniform_of(request_, seeding_use::trial, step, 0)));
         passes_.append_rows({&chosen_.rows.back(), 1}, chosen_.points);
-      } else {
-        keep_best(trials);
       }
       report_(step + 1, request_.clusters);
     }
@@ -48,34 +52,108 @@ class plus_plus {
   }
 
  private:
-  // Rows drawn in proportion to their masses; none when no row has any.
-  std::vector<std::size_t> draw_rows(std::size_t step, std::size_t count) {
-    const row_units& units = passes_.units();
-    std::vector<unit_draw> draws;
-    std::vector<std::size_t> drawn;
-    for (std::size_t t = 0; t < count; ++t) {
-      draws.push_back(draw_unit(units, sums_, uniform_of(request_, seeding_use::trial, step, t)));
-      drawn.push_back(draws.back().unit);
-    }
-    if (drawn.front() == no_unit) return {};
-    const std::vector<double> masses = passes_.masses_of_units(drawn);
+  static constexpr std::size_t draws_at_once = 32;  // whose units' masses stay in the cache
+
+  // Rows that were drawn at once for several steps (draws_ahead.hpp), and the masses that they had.
+  struct rows_ahead {
     std::vector<std::size_t> rows;
-    std::span<const double> rest = masses;
-    for (const unit_draw& draw : draws) {
-      const std::size_t size = units.end_row(draw.unit) - units.first_row(draw.unit);
-      const std::size_t row = row_of_draw(units, draw, rest.first(size));
-      if (row == no_row) return {};
-      rows.push_back(row);
-      rest = rest.subspan(size);
+    std::vector<double> points;  // [rows][columns]
+    std::vector<double> least;   // squared distance to the nearest point, then and
+    std::vector<double> now;
+    std::size_t step = 0;  // that drew them
+    std::size_t next = 0;  // those before have been trials, or are none
+  };
+
+  // Rows drawn in proportion to their masses, by `uniform(index)`; none when no row has any. `found`: their masses.
+  template <class Uniform>
+  std::vector<std::size_t> draw_rows(std::size_t count, const Uniform& uniform, std::vector<double>* found = nullptr) {
+    const row_units& units = passes_.units();
+    std::vector<std::size_t> rows;
+    for (std::size_t first = 0; first < count; first += draws_at_once) {
+      std::vector<unit_draw> draws;
+      std::vector<std::size_t> drawn;
+      for (std::size_t t = first; t < std::min(count, first + draws_at_once); ++t) {
+        draws.push_back(draw_unit(units, sums_, uniform(t)));
+        drawn.push_back(draws.back().unit);
+      }
+      if (drawn.front() == no_unit) return {};
+      const std::vector<double> masses = passes_.masses_of_units(drawn);
+      std::span<const double> rest = masses;
+      for (const unit_draw& draw : draws) {
+        const std::size_t size = units.end_row(draw.unit) - units.first_row(draw.unit);
+        const std::size_t row = row_of_draw(units, draw, rest.first(size));
+        if (row == no_row) return {};
+        rows.push_back(row);
+        if (found != nullptr) found->push_back(rest[row - units.first_row(draw.unit)]);
+        rest = rest.subspan(size);
+      }
     }
     return rows;
   }
 
-  void keep_best(const std::vector<std::size_t>& rows) {
+  // Each of these keeps the best trial of a step, and is false where there is none.
+  bool keep_of_drawn(std::size_t step, const greedy_draws& draws) {
+    const auto trials = draw_rows(draws.trials, [&](std::size_t t) { return draws.uniform(step, t); });
+    if (trials.empty()) return false;
+    keep_best(trials, values_of(trials));
+    return true;
+  }
+  bool keep_of_ahead(std::size_t step, const greedy_draws& draws) {
+    std::vector<std::size_t> taken = take_ahead(draws);
+    if (taken.size() < draws.trials) {
+      if (!draw_ahead(step, draws)) return false;
+      taken = take_ahead(draws);
+    }
+    const std::size_t columns = passes_.columns();
+    std::vector<std::size_t> rows;
+    std::vector<double> points;
+    for (const std::size_t i : taken) {
+      rows.push_back(ahead_.rows[i]);
+      const auto point = ahead_.points.begin() + static_cast<std::ptrdiff_t>(i * columns);
+      points.insert(points.end(), point, point + static_cast<std::ptrdiff_t>(columns));
+    }
+    ahead_.next = taken.back() + 1;
+    const std::size_t best = keep_best(rows, points);
+    const std::span<const double> rest = std::span(ahead_.points).subspan(ahead_.next * columns);
+    if (rest.empty()) return true;
+    const std::vector<double> to_best = passes_.distances(rest, std::span(points).subspan(best * columns, columns));
+    for (std::size_t i = 0; i < to_best.size(); ++i) {
+      double& now = ahead_.now[ahead_.next + i];
+      now = std::min(now, to_best[i]);
+    }
+    return true;
+  }
+
+  bool draw_ahead(std::size_t step, const greedy_draws& draws) {
+    ahead_ = {};
+    ahead_.step = step;
+    ahead_.rows = draw_rows(
+        draws.ahead(), [&](std::size_t i) { return draws.ahead_uniform(step, i); }, &ahead_.least);
+    for (std::size_t i = 0; i < ahead_.rows.size(); ++i) ahead_.least[i] /= passes_.weight_of(ahead_.rows[i]);
+    ahead_.now = ahead_.least;
+    ahead_.points = values_of(ahead_.rows);
+    return !ahead_.rows.empty();
+  }
+
+  // The first of the rows that are left which thinning keeps, as many as a step tries.
+  std::vector<std::size_t> take_ahead(const greedy_draws& draws) const {
+    std::vector<std::size_t> taken;
+    for (std::size_t i = ahead_.next; i < ahead_.rows.size() && taken.size() < draws.trials; ++i) {
+      if (draws.thinning_uniform(ahead_.step, i) * ahead_.least[i] < ahead_.now[i]) taken.push_back(i);
+    }
+    return taken;
+  }
+
+  std::vector<double> values_of(const std::vector<std::size_t>& rows) {
+    std::vector<double> values;
+    passes_.append_rows(rows, values);
+    return values;
+  }
+
+  // Which of these it was.
+  std::size_t keep_best(const std::vector<std::size_t>& rows, const std::vector<double>& trials) {
     const std::size_t columns = passes_.columns();
     const std::size_t count = rows.size();
-    std::vector<double> trials;
-    passes_.append_rows(rows, trials);
     const std::vector<double> masses = passes_.trial_masses_by_unit(trials);
     std::size_t best = 0;
     double least_total = std::numeric_limits<double>::infinity();
@@ -92,6 +170,7 @@ class plus_plus {
     passes_.add(kept);
     chosen_.points.insert(chosen_.points.end(), kept.begin(), kept.end());
     chosen_.rows.push_back(rows[best]);
+    return best;
   }
 
   seeding_passes& passes_;
@@ -99,6 +178,7 @@ class plus_plus {
   const seeding_report& report_;
   plus_plus_result chosen_;
   std::vector<double> sums_;  // by unit, Σ mass with regard to all chosen rows
+  rows_ahead ahead_;
 };
 
 }  // namespace

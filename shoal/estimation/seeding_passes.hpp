@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include <shoal/estimation/draws_ahead.hpp>
 #include <shoal/estimation/seed_draw.hpp>
 #include <shoal/estimation/seeding_report.hpp>
 #include <shoal/io/row_source.hpp>
@@ -32,6 +33,13 @@ struct greedy_draws {
   /// By which trial `index` of step `step`, from 1 on, is drawn.
   constexpr double uniform(std::uint64_t step, std::uint64_t index) const {
     return random::uniform_at(seed, random::mix(stream, step), index);
+  }
+  /// Rows that a step from first_step_ahead on draws where none are left.
+  constexpr std::size_t ahead() const { return steps_drawn_ahead * trials; }
+  /// By which row `index` of those that step `step` draws ahead is drawn, and by which it is thinned.
+  constexpr double ahead_uniform(std::uint64_t step, std::uint64_t index) const { return uniform(step, index); }
+  constexpr double thinning_uniform(std::uint64_t step, std::uint64_t index) const {
+    return uniform(step, ahead() + index);
   }
 };
 
@@ -79,7 +87,7 @@ class seeding_passes {
   virtual std::vector<std::size_t> race(std::uint64_t seed, std::uint64_t stream, std::size_t count) = 0;
 
   /// The rows that greedy k-means++ chooses, in order, where the executor goes through its steps without coming back
-  /// between them: fewer than the clusters when no other row has any mass, none where it cannot.
+  /// between them: the first of them where it cannot go through all, fewer too when no other row has any mass.
   virtual plus_plus_result choose_greedily(const greedy_draws&, const seeding_report&) { return {}; }
 
   /// The rows of all rounds, in order, and their weights, where the executor goes through the rounds without coming
@@ -100,6 +108,10 @@ class seeding_passes {
   virtual std::unique_ptr<row_source<double>> keep_rows(std::span<const std::size_t> rows);
   /// A row drawn in proportion to the weights alone.
   virtual std::size_t draw_by_weight(double u) = 0;
+  /// The weight of a row.
+  virtual double weight_of(std::size_t row) = 0;
+  /// The squares of the distances of points [n][columns] to another one, to the bit as rows are measured.
+  virtual std::vector<double> distances(std::span<const double> points, std::span<const double> to) const = 0;
 };
 
 plus_plus_result run_plus_plus(seeding_passes& passes, const seeding_request& request, const seeding_report& report);

@@ -1,6 +1,7 @@
 // Seeding: distributions at a fixed seed, the same rows for any threads and memory, weights, duplicates, quality.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 #include <span>
@@ -9,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <shoal/estimation/data_check.hpp>
+#include <shoal/estimation/draws_ahead.hpp>
 #include <shoal/estimation/race.hpp>
 #include <shoal/estimation/seed_draw.hpp>
 #include <shoal/estimation/seeding.hpp>
@@ -286,6 +288,130 @@ TEST(Seeding, PlusPlusFollowsTheSquaredDistances) {
   EXPECT_GT(shoal::testing::chi_squared_test(possible, expected), shoal::testing::least_p_value);
 }
 
+// Greedy k-means++ in float64, for clarity: the sum of masses and every mass are computed anew, and rows are drawn one
+// after the other. `ahead`: whether steps share draws as they do from one on (draws_ahead.hpp), or draw for themselves.
+class greedy_reference {
+ public:
+  greedy_reference(const table<double>& data, const std::vector<double>& weights) : data_(data), weights_(weights) {}
+
+  std::vector<std::size_t> choose(const shoal::seeding_request& request, std::size_t first, bool ahead) {
+    const shoal::greedy_draws draws = shoal::draws_after(request, first);
+    std::vector<std::size_t> chosen = {first}, drawn;
+    std::vector<double> then;
+    std::size_t next = 0, step_of_draw = 0;
+    for (std::size_t step = 1; step < request.clusters; ++step) {
+      std::vector<std::size_t> trials;
+      const auto take = [&] {
+        trials.clear();
+        std::size_t at = next;
+        for (; at < drawn.size() && trials.size() < draws.trials; ++at) {
+          const double kept = least(drawn[at], chosen) / then[at];
+          if (draws.uniform(step_of_draw, drawn.size() + at) < kept) trials.push_back(drawn[at]);
+        }
+        if (trials.size() == draws.trials) next = at;
+        return trials.size() == draws.trials;
+      };
+      const bool shared = ahead && step >= shoal::first_step_ahead;
+      if (!shared || !take()) {
+        drawn.clear();
+        then.clear();
+        next = 0;
+        step_of_draw = step;
+        const std::size_t count = shared ? shoal::steps_drawn_ahead * draws.trials : draws.trials;
+        for (std::size_t i = 0; i < count; ++i) {
+          drawn.push_back(draw(draws.uniform(step, i), chosen));
+          then.push_back(least(drawn.back(), chosen));
+        }
+        if (shared) {
+          EXPECT_TRUE(take());
+        } else {
+          trials = drawn;
+        }
+      }
+      std::size_t best = trials.front();
+      for (const std::size_t trial : trials) {
+        if (potential(chosen, trial) < potential(chosen, best)) best = trial;
+      }
+      chosen.push_back(best);
+    }
+    return chosen;
+  }
+
+  double potential(std::vector<std::size_t> chosen, std::size_t another) const {
+    chosen.push_back(another);
+    double sum = 0;
+    for (std::size_t i = 0; i < data_.rows; ++i) sum += weights_[i] * least(i, chosen);
+    return sum;
+  }
+
+ private:
+  double least(std::size_t row, const std::vector<std::size_t>& chosen) const {
+    double found = std::numeric_limits<double>::infinity();
+    for (const std::size_t other : chosen) {
+      double sum = 0;
+      for (std::size_t j = 0; j < data_.columns; ++j) {
+        const double difference = data_.values[row * data_.columns + j] - data_.values[other * data_.columns + j];
+        sum += difference * difference;
+      }
+      found = std::min(found, sum);
+    }
+    return found;
+  }
+  std::size_t draw(double u, const std::vector<std::size_t>& chosen) const {
+    double total = 0, through = 0;
+    for (std::size_t i = 0; i < data_.rows; ++i) total += weights_[i] * least(i, chosen);
+    std::size_t found = 0;
+    for (std::size_t i = 0; i < data_.rows; ++i) {
+      const double mass = weights_[i] * least(i, chosen);
+      if (mass > 0 && through <= u * total) found = i;
+      through += mass;
+    }
+    return found;
+  }
+
+  const table<double>& data_;
+  const std::vector<double>& weights_;
+};
+
+// The first rows of steps that share a draw, of the next draw, and beyond it; with weights, some of them zero.
+TEST(Seeding, DrawsAheadAsTheReferenceDoes) {
+  const auto data = clouds<double>(307, 2, 30, 6);
+  std::vector<double> weight_values(data.rows);
+  for (std::size_t i = 0; i < data.rows; ++i) weight_values[i] = static_cast<double>(i % 4) / 2;
+  const shoal::view_source<double> rows(data.view());
+  const shoal::view_source<double> weights({weight_values.data(), data.rows, 1});
+  const auto workers = shoal::make_sequential();
+  const shoal::fold_context context{workers.get(), 0, {}};
+  const shoal::data_summary summary = shoal::check_data<double>(context, rows, &weights);
+  const shoal::scaled_rows<double> scaled(rows, &weights, summary);
+  for (const std::size_t clusters : {64ul, 65ul, 66ul, 110ul, 150ul}) {
+    for (const std::size_t trials : {0ul, 1ul, 9ul}) {
+      const shoal::seeding_request request{clusters, 5, clusters, trials};
+      const std::vector<std::size_t> chosen = shoal::choose_plus_plus(context, scaled.data(), summary, request);
+      EXPECT_EQ(chosen, greedy_reference(data, weight_values).choose(request, chosen.front(), true))
+          << clusters << " clusters, " << trials << " trials";
+    }
+  }
+}
+
+// Rows that are thinned are drawn in proportion to the masses of now: what is left of them is what draws of each step's
+// own leave.
+TEST(Seeding, DrawsAheadAreAsGoodAsEachStepsOwn) {
+  const auto data = clouds<double>(400, 2, 90, 12);
+  const std::vector<double> weights(data.rows, 1.0);
+  double shared = 0, own = 0;
+  constexpr std::uint64_t streams = 24;
+  for (std::uint64_t stream = 0; stream < streams; ++stream) {
+    greedy_reference reference(data, weights);
+    const shoal::seeding_request request{96, 17, stream, 2};
+    for (const bool ahead : {false, true}) {
+      const auto chosen = reference.choose(request, stream, ahead);
+      (ahead ? shared : own) += std::log(reference.potential(chosen, chosen.front())) / streams;
+    }
+  }
+  EXPECT_NEAR(shared, own, 0.05);
+}
+
 // Eight rows of mass 1; each trial leaves `step` of the mass less than the one before.
 class nearly_equal_trials final : public shoal::seeding_passes {
  public:
@@ -309,6 +435,10 @@ class nearly_equal_trials final : public shoal::seeding_passes {
     points.insert(points.end(), rows.begin(), rows.end());
   }
   std::size_t draw_by_weight(double) override { return 0; }
+  double weight_of(std::size_t) override { return 1; }
+  std::vector<double> distances(std::span<const double> points, std::span<const double>) const override {
+    return std::vector<double>(points.size(), 1.0);
+  }
 
  private:
   shoal::row_units units_{8, 1, 8};

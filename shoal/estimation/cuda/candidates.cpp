@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include <shoal/estimation/cuda/ahead.hpp>
 #include <shoal/estimation/cuda/few_rows.hpp>
 #include <shoal/estimation/seed_draw.hpp>
 #include <shoal/execution/cuda/device_group.hpp>
@@ -17,11 +18,12 @@ constexpr double worthwhile_pairs = 0x1p13;
 // millisecond.
 constexpr double worthwhile_products = 0x1p20;
 
-// In one launch; no rows where that cannot be.
+// Without the host between steps; nothing where that cannot be.
 template <class Scalar, class Work>
-plus_plus_result run_among_few(const weighted_rows<double>& candidates, const device_candidates<Work>* there,
-                               const cuda::gpu& device, const fold_context& context, const seeding_request& request,
-                               const seeding_report& report) {
+std::optional<plus_plus_result> run_among_few(const weighted_rows<double>& candidates, const data_summary& summary,
+                                              const device_candidates<Work>* there, const cuda::gpu& device,
+                                              const fold_context& context, const seeding_request& request,
+                                              const seeding_report& report) {
   const std::size_t rows = candidates.rows->rows(), columns = candidates.rows->columns();
   weight_draw<double> draw_by_weight(context, candidates);
   const greedy_draws draws = draws_after(request, draw_by_weight(first_draw(request)));
@@ -35,7 +37,14 @@ plus_plus_result run_among_few(const weighted_rows<double>& candidates, const de
     cuda::device_piece<Value> piece;
     piece.rows = values;
     piece.count = rows;
-    return choose_among_few<Value, double>(device, piece, weights.data(), nullptr, columns, draws, report);
+    std::optional<plus_plus_result> chosen = choose_among_few<Value, double>(
+        device, piece, weights.data(), nullptr, columns, steps_before_ahead(draws), report);
+    if (chosen->rows.empty() ||
+        (!chosen->ran_out && chosen->rows.size() < draws.clusters &&
+         !choose_ahead<Value, double>(device, piece, weights.data(), summary, columns, draws, *chosen, report))) {
+      chosen.reset();
+    }
+    return chosen;
   };
   if (there != nullptr) return choose(there->values());
   aligned_buffer<double> row_buffer;
@@ -54,9 +63,10 @@ plus_plus_result run_among_few(const weighted_rows<double>& candidates, const de
 
 template <class Scalar, class Work>
 std::optional<plus_plus_result> run_plus_plus_among(const weighted_rows<double>& candidates,
-                                                    const device_candidates<Work>* there, const cuda::gpu& device,
-                                                    const fold_context& context, const seeding_request& request,
-                                                    const seeding_report& report, const make_candidate_passes& make) {
+                                                    const data_summary& summary, const device_candidates<Work>* there,
+                                                    const cuda::gpu& device, const fold_context& context,
+                                                    const seeding_request& request, const seeding_report& report,
+                                                    const make_candidate_passes& make) {
   const auto count = static_cast<double>(candidates.rows->rows()), clusters = static_cast<double>(request.clusters);
   if (count * clusters < worthwhile_pairs) return {};
   fold_context small = context;
@@ -65,8 +75,8 @@ std::optional<plus_plus_result> run_plus_plus_among(const weighted_rows<double>&
   const std::unique_ptr<executor> one = make_sequential();
   fold_context sequential = small;
   sequential.workers = one.get();
-  plus_plus_result chosen = run_among_few<Scalar>(candidates, there, device, sequential, request, report);
-  if (!chosen.rows.empty()) return chosen;
+  auto chosen = run_among_few<Scalar>(candidates, summary, there, device, sequential, request, report);
+  if (chosen) return chosen;
   if (count * static_cast<double>(candidates.rows->columns()) * clusters < worthwhile_products) return {};
   aligned_buffer<double> buffer;
   const view_source<double> here(candidates.rows->read(0, candidates.rows->rows(), buffer));
@@ -76,17 +86,17 @@ std::optional<plus_plus_result> run_plus_plus_among(const weighted_rows<double>&
   return run_plus_plus(*make(rows, small), request, report);
 }
 
-template std::optional<plus_plus_result> run_plus_plus_among<float>(const weighted_rows<double>&,
+template std::optional<plus_plus_result> run_plus_plus_among<float>(const weighted_rows<double>&, const data_summary&,
                                                                     const device_candidates<float>*, const cuda::gpu&,
                                                                     const fold_context&, const seeding_request&,
                                                                     const seeding_report&,
                                                                     const make_candidate_passes&);
-template std::optional<plus_plus_result> run_plus_plus_among<float>(const weighted_rows<double>&,
+template std::optional<plus_plus_result> run_plus_plus_among<float>(const weighted_rows<double>&, const data_summary&,
                                                                     const device_candidates<double>*, const cuda::gpu&,
                                                                     const fold_context&, const seeding_request&,
                                                                     const seeding_report&,
                                                                     const make_candidate_passes&);
-template std::optional<plus_plus_result> run_plus_plus_among<double>(const weighted_rows<double>&,
+template std::optional<plus_plus_result> run_plus_plus_among<double>(const weighted_rows<double>&, const data_summary&,
                                                                      const device_candidates<double>*, const cuda::gpu&,
                                                                      const fold_context&, const seeding_request&,
                                                                      const seeding_report&,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <shoal/estimation/cuda/device_parts.hpp>
+#include <shoal/estimation/data_summary.hpp>
 #include <shoal/estimation/seeding_passes.hpp>
 #include <shoal/execution/cuda/device_rows.hpp>
 #include <shoal/execution/fold.hpp>
@@ -45,22 +46,23 @@ class device_candidates final : public row_source<double> {
 using make_candidate_passes =
     std::function<std::unique_ptr<seeding_passes>(cuda::device_rows<double>& rows, const fold_context& context)>;
 
-/// run_plus_plus() among rows whose values are those of Scalars, on that device, in whose memory they are `there` if
-/// that is not null; nothing where so little work is done sooner on the host.
+/// run_plus_plus() among rows, some of those of `summary`, whose values are those of Scalars, on that device, in whose
+/// memory they are `there` if that is not null; nothing where so little work is done sooner on the host.
 template <class Scalar, class Work>
 std::optional<plus_plus_result> run_plus_plus_among(const weighted_rows<double>& candidates,
-                                                    const device_candidates<Work>* there, const cuda::gpu& device,
-                                                    const fold_context& context, const seeding_request& request,
-                                                    const seeding_report& report, const make_candidate_passes& make);
+                                                    const data_summary& summary, const device_candidates<Work>* there,
+                                                    const cuda::gpu& device, const fold_context& context,
+                                                    const seeding_request& request, const seeding_report& report,
+                                                    const make_candidate_passes& make);
 
 extern template std::optional<plus_plus_result> run_plus_plus_among<float>(
-    const weighted_rows<double>&, const device_candidates<float>*, const cuda::gpu&, const fold_context&,
-    const seeding_request&, const seeding_report&, const make_candidate_passes&);
+    const weighted_rows<double>&, const data_summary&, const device_candidates<float>*, const cuda::gpu&,
+    const fold_context&, const seeding_request&, const seeding_report&, const make_candidate_passes&);
 extern template std::optional<plus_plus_result> run_plus_plus_among<float>(
-    const weighted_rows<double>&, const device_candidates<double>*, const cuda::gpu&, const fold_context&,
-    const seeding_request&, const seeding_report&, const make_candidate_passes&);
+    const weighted_rows<double>&, const data_summary&, const device_candidates<double>*, const cuda::gpu&,
+    const fold_context&, const seeding_request&, const seeding_report&, const make_candidate_passes&);
 extern template std::optional<plus_plus_result> run_plus_plus_among<double>(
-    const weighted_rows<double>&, const device_candidates<double>*, const cuda::gpu&, const fold_context&,
-    const seeding_request&, const seeding_report&, const make_candidate_passes&);
+    const weighted_rows<double>&, const data_summary&, const device_candidates<double>*, const cuda::gpu&,
+    const fold_context&, const seeding_request&, const seeding_report&, const make_candidate_passes&);
 
 }  // namespace shoal

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <shoal/estimation/cuda/ahead.hpp>
 #include <shoal/estimation/cuda/candidates.hpp>
 #include <shoal/estimation/cuda/coarse_buffers.hpp>
 #include <shoal/estimation/cuda/coarse_share.hpp>
@@ -82,16 +83,26 @@ class device_passes final : public seeding_passes {
     return std::make_unique<kept_rows>(std::move(kept), rows.size(), columns(), device(0).device);
   }
   std::size_t draw_by_weight(double u) override { return draw_by_weight_(u); }
+  double weight_of(std::size_t row) override { return draw_by_weight_.weight_of(row); }
+  std::vector<double> distances(std::span<const double> points, std::span<const double> to) const override {
+    return distances_as_measured<Work>(points, to);
+  }
 
   plus_plus_result choose_greedily(const greedy_draws& draws, const seeding_report& report) override {
     if (!alone_) return {};  // the device has but some of the rows
+    const greedy_draws first = steps_before_ahead(draws);
+    const bool here = rows_->resident() && shares_.size() == 1;
     plus_plus_result chosen;
-    if (rows_->resident() && shares_.size() == 1) {
-      chosen = choose_among_few<Scalar, Work>(device(0), shares_[0].all, nullptr, summary_, columns(), draws, report);
+    if (here) {
+      chosen = choose_among_few<Scalar, Work>(device(0), shares_[0].all, nullptr, summary_, columns(), first, report);
     }
     if (chosen.rows.empty()) {
-      chosen.rows = choose_greedily_on_device<Scalar, Work>(*rows_, *summary_, units_, draws, report);
+      chosen.rows = choose_greedily_on_device<Scalar, Work>(*rows_, *summary_, units_, first, report);
       append_rows(chosen.rows, chosen.points);
+      chosen.ran_out = !chosen.rows.empty() && chosen.rows.size() < first.clusters;
+    }
+    if (here && !chosen.rows.empty() && !chosen.ran_out && chosen.rows.size() < draws.clusters) {
+      choose_ahead<Scalar, Work>(device(0), shares_[0].all, nullptr, *summary_, columns(), draws, chosen, report);
     }
     return chosen;
   }
@@ -108,7 +119,7 @@ class device_passes final : public seeding_passes {
   std::optional<plus_plus_result> run_among(const weighted_rows<double>& candidates, const seeding_request& request,
                                             const seeding_report& report) override {
     const auto* const there = candidates.rows == candidates_.get() ? candidates_.get() : nullptr;
-    return run_plus_plus_among<Scalar>(candidates, there, device(0), context_, request, report,
+    return run_plus_plus_among<Scalar>(candidates, *summary_, there, device(0), context_, request, report,
                                        [this](cuda::device_rows<double>& rows, const fold_context& context) {
                                          return make_device_passes(rows, context, *summary_);
                                        });

@@ -251,7 +251,7 @@ __global__ void begin_kernel(Work* least, std::int32_t* owner, std::size_t rows)
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i >= rows) return;
   least[i] = static_cast<Work>(__builtin_huge_val());
-  owner[i] = 0;
+  if (owner != nullptr) owner[i] = 0;
 }
 
 template <class Scalar>

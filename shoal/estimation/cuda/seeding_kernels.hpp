@@ -58,7 +58,7 @@ template <class Scalar, class Work>
 void measure_masses(const row_masses<Scalar, Work>* of, std::size_t blocks, std::size_t columns, const Work* points,
                     std::size_t point_count, double* masses, cudaStream_t stream);
 
-/// No points yet: least[i] is infinite and owner[i] zero for i < rows.
+/// No points yet: least[i] is infinite and owner[i] zero for i < rows. `owner` may be null.
 template <class Work>
 void begin_least(Work* least, std::int32_t* owner, std::size_t rows, cudaStream_t stream);
 

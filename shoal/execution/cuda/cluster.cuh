@@ -15,6 +15,8 @@ __device__ inline void wait_together() { asm volatile("barrier.cluster.wait.alig
 // The same where what was written before shall be seen by who waits.
 __device__ inline void come_with_writes() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
 
+__device__ inline void wait_for_writes() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
+
 // Where a block of the cluster has what lies at `own` in this one.
 __device__ inline unsigned address_in_block(const void* own, unsigned block) {
   unsigned address;
@@ -26,6 +28,11 @@ __device__ inline unsigned rank_in_cluster() {
   unsigned rank;
   asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
   return rank;
+}
+
+// Writes `value` to where `block` has `to`.
+__device__ inline void write_in_block(double* to, double value, unsigned block) {
+  asm volatile("st.shared::cluster.f64 [%0], %1;" ::"r"(address_in_block(to, block)), "d"(value) : "memory");
 }
 
 // Writes `value` to where `block` has `to`; its `barrier` counts eight bytes.
@@ -41,6 +48,16 @@ __device__ inline void send(unsigned long long* to, unsigned long long value, un
                    address_in_block(to, block)),
                "l"(value), "r"(address_in_block(barrier, block))
                : "memory");
+}
+
+// Writes and reads what `block` has where this one has `own`. Barriers of the whole cluster say when it is there.
+__device__ inline void store_in_block(double* own, double value, unsigned block) {
+  asm volatile("st.shared::cluster.f64 [%0], %1;" ::"r"(address_in_block(own, block)), "d"(value) : "memory");
+}
+__device__ inline double load_from_block(const double* own, unsigned block) {
+  double value;
+  asm volatile("ld.shared::cluster.f64 %0, [%1];" : "=d"(value) : "r"(address_in_block(own, block)) : "memory");
+  return value;
 }
 
 }  // namespace shoal::cuda

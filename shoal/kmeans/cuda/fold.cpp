@@ -266,7 +266,7 @@ void device_fold<Scalar>::begin(const loop_state& state) {
     cuda::check(cudaMemsetAsync(places_[g].state(), 0, sizeof(loop_state), gpu.compute), "clear device memory");
   }
   if (keeps_operands_ && !converted_) convert_all_rows();
-  if (stopped_.size() != 0) stopped_[0] = still_running;
+  if (told_.size() != 0) told_[0] = still_running;
   const cuda::device_scope scope(first_device());
   cuda::check(cudaMemcpyAsync(places_[0].state(), &state, sizeof(state), cudaMemcpyHostToDevice, stream()),
               "copy to the device");  // which has read pageable memory when it returns
@@ -291,23 +291,16 @@ typename device_fold<Scalar>::finished_steps device_fold<Scalar>::finish(std::si
 }
 
 template <class Scalar>
-void device_fold<Scalar>::expect_questions() {
-  stopped_.grow(1);
-  stopped_[0] = still_running;
-}
-
-template <class Scalar>
-void device_fold<Scalar>::ask_whether_stopped() {
-  const cuda::device_scope scope(first_device());
-  cuda::check(cudaMemcpyAsync(stopped_.data(), places_[0].stopped(), sizeof(int), cudaMemcpyDeviceToHost, stream()),
-              "copy from the device");
+void device_fold<Scalar>::expect_to_be_told() {
+  told_.grow(1);
+  told_[0] = still_running;
 }
 
 template <class Scalar>
 bool device_fold<Scalar>::known_to_have_stopped() const {
-  if (stopped_.size() == 0) return false;
-  const volatile int& stopped = stopped_[0];  // the GPU writes it
-  return stopped != still_running;
+  if (told_.size() == 0) return false;
+  const volatile int& told = told_[0];  // the GPU writes it
+  return told != still_running;
 }
 
 template <class Scalar>
@@ -445,6 +438,7 @@ void device_fold<Scalar>::enqueue_step(const stop_limits& limits) {
   move.partial = first.partial.data();
   move.records = first.loop.data()->records;
   move.state = first.state();
+  move.told = told_.data();
   if (places_.size() == 1 && one_shard() && layout_.size() <= most_merged_and_moved) {
     const cuda::device_scope scope(first_device());
     return merge_and_move(first.plan, first.lanes.data(), first.statistics.data(), move, stream());

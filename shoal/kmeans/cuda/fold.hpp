@@ -55,10 +55,8 @@ class device_fold {
     std::vector<device_record> records;
   };
   finished_steps finish(std::size_t most_steps) const;
-  /// Between those steps: asks whether the loop has stopped, and what the last question that was answered said. Neither
-  /// waits; expect_questions() comes before.
-  void expect_questions();
-  void ask_whether_stopped();
+  /// Between those steps: whether the loop is known to have stopped, after expect_to_be_told(). Does not wait.
+  void expect_to_be_told();
   bool known_to_have_stopped() const;
 
   /// Enqueues a pass: afterwards the statistics lie on the first GPU, and its loop's state holds the fingerprint.
@@ -154,7 +152,7 @@ class device_fold {
   bool converted_ = false;
   std::vector<place> places_;
   cuda::device_buffer<double> total_;  // statistics of several shards, on the first GPU
-  cuda::pinned_buffer<int> stopped_;   // what the GPU has answered
+  cuda::pinned_buffer<int> told_;      // what the GPU says of the loop
 };
 extern template class device_fold<float>;
 extern template class device_fold<double>;

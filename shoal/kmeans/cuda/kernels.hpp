@@ -265,6 +265,7 @@ struct move_arguments {
   double* partial = nullptr;  ///< [move_blocks]
   device_record* records = nullptr;
   loop_state* state = nullptr;
+  volatile int* told = nullptr;  ///< of the host, which is told there that the loop has stopped; null: it does not ask
 };
 
 /// Ends a step: records it, moves the centroids unless it is settled or a cluster is empty, and stops the loop by the

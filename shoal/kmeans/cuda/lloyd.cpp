@@ -9,6 +9,7 @@
 #include <shoal/core/error.hpp>
 #include <shoal/estimation/saved_state.hpp>
 #include <shoal/execution/cuda/batch.hpp>
+#include <shoal/execution/cuda/launches_ahead.hpp>
 #include <shoal/execution/rank_rows.hpp>
 #include <shoal/kmeans/cuda/far_rows.hpp>
 #include <shoal/kmeans/cuda/fold.hpp>
@@ -21,13 +22,11 @@ namespace {
 constexpr std::size_t graph_steps = 8;  // of one graph
 // Of so few rows so many steps go before they are recorded, since fits often end within them, in less time than graphs
 // take to make. Of rows of so many columns the host looks after the first step, and then after so many times those that
-// are done: fits of few wide rows often end in two steps, and those launched after the end cost more than a look. Of
-// the first that are recorded only so many are asked for at once.
+// are done: fits of few wide rows often end in two steps, and those launched after the end cost more than a look.
 constexpr std::size_t most_unrecorded_rows = 4096, unrecorded_steps = 24;
 constexpr std::size_t least_looked_at_columns = most_tensor_columns + 1, unrecorded_growth = 2;
-// After so many of them the GPU is asked whether the fit has ended, so that few are launched in vain.
-constexpr std::size_t asked_steps = 6;
-constexpr std::size_t first_recorded_steps = 64;
+// So many graphs wait for the GPU, so that few are launched in vain after the end of a fit.
+constexpr std::size_t graphs_in_flight = 2;
 constexpr double never = std::numeric_limits<double>::quiet_NaN();
 
 template <class Scalar>
@@ -44,7 +43,7 @@ class device_lloyd final : public clustering_stepper {
         fold_(rows, clusters, extent),
         on_device_loop_(rows.resident() && rows.group().size() == 1 && alone(context.ranks)),
         unrecorded_(rows.rows() <= most_unrecorded_rows ? unrecorded_steps : 0) {
-    if (unrecorded_ > 0) fold_.expect_questions();
+    if (on_device_loop_) fold_.expect_to_be_told();
   }
 
   void seed(std::size_t restart) override {
@@ -154,7 +153,7 @@ class device_lloyd final : public clustering_stepper {
       const std::size_t done = unrecorded_steps - unrecorded_;
       return std::clamp<std::size_t>(unrecorded_growth * done, 1, unrecorded_);
     }
-    return recorded_ ? most_batch : first_recorded_steps;
+    return most_batch;
   }
 
   void run(std::size_t steps) {
@@ -162,14 +161,13 @@ class device_lloyd final : public clustering_stepper {
     const cuda::device_scope scope(fold_.first_device());
     if (unrecorded_ > 0) {
       unrecorded_ -= steps;
-      for (std::size_t step = 0; step < steps && !fold_.known_to_have_stopped(); ++step) {
-        enqueue_step();
-        if ((step + 1) % asked_steps == 0) fold_.ask_whether_stopped();
-      }
+      for (std::size_t step = 0; step < steps && !fold_.known_to_have_stopped(); ++step) enqueue_step();
       return;
     }
     if (!recorded_) recorded_.record(fold_.stream(), [&] { enqueue_step(); });
-    recorded_.launch_all(steps, fold_.stream());
+    ahead_.run(
+        steps, fold_.stream(), context_.stop, [&] { return fold_.known_to_have_stopped(); },
+        [&](std::size_t rest) { return recorded_.launch(rest, fold_.stream()); });
   }
 
   statistics fold_rows() {
@@ -207,6 +205,7 @@ class device_lloyd final : public clustering_stepper {
   device_fold<Scalar> fold_;
   bool on_device_loop_;
   cuda::recorded_steps recorded_{graph_steps};
+  cuda::launches_ahead ahead_{graphs_in_flight};
   std::size_t unrecorded_;  // still to be enqueued one by one
   cuda::batch_size batch_{most_batch};
   mutable std::vector<double> centroids_;

@@ -68,14 +68,18 @@ struct step_end {
   __device__ bool moves() const { return !settled && !empty; }
 };
 
+__device__ void stop(const move_arguments& in, int reason) {
+  in.state->stopped = reason;
+  if (in.told != nullptr) *in.told = reason;
+}
+
 // One thread, after every block has moved.
 __device__ void record_step(const move_arguments& in, const step_end& end, double change) {
   loop_state& state = *in.state;
   state.ticket = 0;
   state.empty = 0;
   if (!end.settled && end.empty) {
-    state.stopped = found_empty_cluster;
-    return;
+    return stop(in, found_empty_cluster);
   }
   device_record record;
   record.inertia = end.inertia;
@@ -90,7 +94,7 @@ __device__ void record_step(const move_arguments& in, const step_end& end, doubl
     state.labelled = 1;
     state.change_before = change;
   }
-  if (record.settled || by_rule || end.steps + 1 == end.most_steps) state.stopped = has_finished;
+  if (record.settled || by_rule || end.steps + 1 == end.most_steps) stop(in, has_finished);
   // The last statistics stay readable; the next step's sums start from zero.
   state.fingerprint = 0;
   in.bounds->largest_norm = 0;

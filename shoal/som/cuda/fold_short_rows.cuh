@@ -12,8 +12,8 @@
 #include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/execution/cuda/warpgroup.cuh>
 #include <shoal/som/cuda/fold_short_rows.hpp>
+#include <shoal/som/cuda/fold_tile.cuh>
 #include <shoal/som/cuda/searched_numbers.cuh>
-#include <shoal/som/cuda/sum_runs.cuh>
 
 namespace shoal::som {
 namespace {
@@ -25,11 +25,6 @@ struct fold_arguments {
   fixed_sums sums;
   int tile_rows;
 };
-
-constexpr int fold_warps = fold_threads / 32;
-constexpr int fold_row_bits = 16;  // of an entry of the order, below the label
-// Up to so many units a warp counts its rows of each by a vote, where atomics would wait for each other.
-constexpr int most_voted_units = 8;
 
 template <class Scalar, int Columns>
 struct fold_shape {
@@ -79,58 +74,6 @@ __device__ void least_keys(const float4* searched, int padded, int kept,
   }
 }
 
-// The place of a row among those of its label in the tile.
-__device__ inline unsigned rank_of(unsigned* counts, int units, int label, bool there) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  unsigned alike = 0;
-  if (units <= most_voted_units) {
-    for (int u = 0; u < units; ++u) {
-      const unsigned of_unit = __ballot_sync(all_lanes, there && label == u);
-      if (label == u) alike = of_unit;
-    }
-  } else {
-    const int first = __shfl_sync(all_lanes, label, 0);
-    if (!__all_sync(all_lanes, there && label == first)) return there ? atomicAdd(counts + label, 1u) : 0u;
-    alike = all_lanes;
-  }
-  const int leader = max(__ffs(static_cast<int>(alike)) - 1, 0);
-  unsigned before = 0;
-  if (there && lane == leader) before = atomicAdd(counts + label, static_cast<unsigned>(__popc(alike)));
-  before = __shfl_sync(all_lanes, before, leader);
-  return before + static_cast<unsigned>(__popc(alike & ((1u << lane) - 1)));
-}
-
-// Σ w · distance of a thread's rows.
-struct folded_error {
-  double scale, rest_scale;
-  long long whole = 0, rest = 0;
-
-  __device__ void add(double distance) {
-    const double scaled = distance * scale;
-    const long long rounded = __double2ll_rn(scaled);
-    whole += rounded;
-    rest += __double2ll_rn((scaled - static_cast<double>(rounded)) * rest_scale);
-  }
-};
-
-// A block's sums in two halves of each number, which shared memory has atomics for.
-struct folded_sums {
-  unsigned* memory;  // [4][values]: halves of whole parts, then of what they leave
-  int values;
-
-  __device__ void add(int at, long long value) const {
-    if (value == 0) return;
-    const auto bits = static_cast<unsigned long long>(value);
-    const auto low = static_cast<unsigned>(bits);
-    const unsigned before = atomicAdd(memory + at, low);
-    const unsigned high = static_cast<unsigned>(bits >> 32) + (before + low < before ? 1 : 0);
-    if (high != 0) atomicAdd(memory + values + at, high);
-  }
-  __device__ long long read(int at) const {
-    return static_cast<long long>(static_cast<unsigned long long>(memory[values + at]) << 32 | memory[at]);
-  }
-};
-
 // Numbers of up to twice Step lanes, added up as a warp does; beyond the last there are zeros.
 template <int Step, int Count>
 __device__ double sum_in_halves(const double (&values)[Count]) {
@@ -166,7 +109,8 @@ class short_fold {
   __device__ void run(unsigned long long* full, unsigned* of_warps) {
     const int thread = static_cast<int>(threadIdx.x), total = in_.rows.count;
     int first = static_cast<int>(blockIdx.x) * in_.tile_rows;
-    if (thread == 0) fetch(first, full);
+    const fetched_tiles<Scalar> tiles{in_.rows.rows, total, Columns, in_.tile_rows, rows_};
+    if (thread == 0) tiles.fetch(first, full);
     stage_units();
     error_.scale = error_scale(in_.sums, bound_of(in_.units.bounds->norm));
     error_.rest_scale = in_.sums.rest_scale;
@@ -179,51 +123,27 @@ class short_fold {
       const int count = min(in_.tile_rows, total - first);
       if (thread < units_) counts_[thread] = 0;
       cuda::wait(full, phase);
-      take_tail(first, count);
+      tiles.take_tail(first);
       __syncthreads();
       const int next = first + static_cast<int>(gridDim.x) * in_.tile_rows;
-      if (thread == 0 && next < total) prefetch(next);
+      if (thread == 0 && next < total) tiles.prefetch(next);
       for (int begin = 0; begin < count; begin += fold_threads * shape::each) {
         label_rows(begin, count, unit_norm, squared_norm);
       }
       __syncthreads();
       if (units_ > 1) {
-        rows_of_unit += sort(count, of_warps);
+        rows_of_unit += sort_ranked(count, units_, counts_, ranked_, order_, of_warps);
       } else {
         rows_of_unit += thread == 0 ? count : 0;
       }
       add_up(count);
       __syncthreads();
-      if (thread == 0 && next < total) fetch(next, full);
+      if (thread == 0 && next < total) tiles.fetch(next, full);
     }
     finish(rows_of_unit);
   }
 
  private:
-  __device__ unsigned tile_bytes(int first) const {
-    const int count = min(in_.tile_rows, in_.rows.count - first);
-    return static_cast<unsigned>(count * Columns * static_cast<int>(sizeof(Scalar))) / 16 * 16;
-  }
-  __device__ const Scalar* row_at(int first) const { return in_.rows.rows + static_cast<std::size_t>(first) * Columns; }
-  __device__ void fetch(int first, unsigned long long* full) const {
-    if (first >= in_.rows.count) return;
-    const unsigned bytes = tile_bytes(first);
-    if (bytes == 0) return cuda::arrive(full);  // all of it is tail
-    cuda::fetch(rows_, row_at(first), bytes, full);
-  }
-  // Asks for rows that are fetched next.
-  __device__ void prefetch(int first) const {
-    const unsigned bytes = tile_bytes(first);
-    if (bytes == 0) return;
-    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(row_at(first)), "r"(bytes) : "memory");
-  }
-  // What of a tile is no whole 16 bytes.
-  __device__ void take_tail(int first, int count) const {
-    const int from = static_cast<int>(tile_bytes(first) / sizeof(Scalar)), numbers = count * Columns;
-    const int i = from + static_cast<int>(threadIdx.x);
-    if (i < numbers) rows_[i] = row_at(first)[i];
-  }
-
   __device__ void stage_units() const {
     auto* const numbers = reinterpret_cast<float*>(searched_);
     for (int i = static_cast<int>(threadIdx.x); i < layout_.padded() * (Columns + 1); i += fold_threads) {
@@ -373,31 +293,6 @@ class short_fold {
     }
     for (int step = 16; step > 0; step /= 2) best.join(step);
     return best.first_unit;
-  }
-
-  // The tile's rows in the order of their labels. Rows of the unit of the thread's number.
-  __device__ int sort(int count, unsigned* of_warps) const {
-    const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, warp = thread / 32;
-    const unsigned own = thread < units_ ? counts_[thread] : 0;
-    unsigned through = own;
-#pragma unroll
-    for (int step = 1; step < 32; step *= 2) {
-      const unsigned other = __shfl_up_sync(all_lanes, through, step);
-      if (lane >= step) through += other;
-    }
-    if (lane == 31) of_warps[warp] = through;
-    __syncthreads();
-    unsigned start = through - own;
-    for (int w = 0; w < warp; ++w) start += of_warps[w];
-    if (thread < units_) counts_[thread] = start;
-    __syncthreads();
-    constexpr unsigned mask = (1u << fold_row_bits) - 1;
-    for (int i = thread; i < count; i += fold_threads) {
-      const unsigned entry = ranked_[i];
-      order_[counts_[entry >> fold_row_bits] + (entry & mask)] = (entry & ~mask) | static_cast<unsigned>(i);
-    }
-    __syncthreads();
-    return static_cast<int>(own);
   }
 
   // Runs of one label. Each group of lanes takes a part of the order, of an odd length, so that groups use different

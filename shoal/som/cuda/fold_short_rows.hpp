@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include <shoal/core/host_device.hpp>
+#include <shoal/som/cuda/fold_tile.hpp>
 #include <shoal/som/cuda/kernels.hpp>
 
 namespace shoal::som {
@@ -11,7 +12,6 @@ namespace shoal::som {
 /// Columns that there are kernels for.
 template <class Scalar>
 inline constexpr int most_folded_columns = sizeof(Scalar) == 4 ? 24 : 16;
-inline constexpr int fold_threads = 256;
 
 /// Up to so many units one pass takes less time than separate ones; a thread of a block has each unit's count. Epochs
 /// of 10⁶ float32 rows on an H200 folded and not, in ms: 3 columns on 33 units 0.046 and 0.072, on 100 0.077 and 0.073;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <shoal/som/cuda/fold_longer_rows.hpp>
 #include <shoal/som/cuda/fold_short_rows.hpp>
 #include <shoal/som/cuda/settle_short_rows.hpp>
 #include <shoal/som/cuda/sum_by_label.hpp>
@@ -384,6 +385,12 @@ void device_map<Scalar>::enqueue_rows(const searched_rows<Scalar>& rows, pass wh
     const int folded = folded_tile_rows(rows, here.units, here.sums, gpu.multiprocessors, gpu.shared_bytes);
     if (folded > 0) return fold_short_rows(folded, rows, here.units, here.sums, gpu.multiprocessors, gpu.compute);
   }
+  if constexpr (sizeof(Scalar) == 4) {
+    if (what == pass::sums && !visit && on_tensor_cores_ && few_units_ && fetches_rows_) {
+      const int folded = longer_tile_rows(rows, here.units, here.sums, gpu.multiprocessors, gpu.shared_bytes);
+      if (folded > 0) return fold_longer_rows(folded, rows, here.units, here.sums, gpu.multiprocessors, gpu.compute);
+    }
+  }
   const int tile_rows = what == pass::topology
                             ? 0
                             : summed_tile_rows(all, here.units.units, here.units.columns, here.units.metric,
@@ -396,7 +403,8 @@ void device_map<Scalar>::enqueue_rows(const searched_rows<Scalar>& rows, pass wh
   to.shape = what == pass::topology ? &shape_ : nullptr;
   settled_rows settled = to;
   settled.distances_alone = by_label;
-  if (by_label && measures_by_label(here.units.metric, here.units.columns)) settled.sums = nullptr;
+  if (by_label && measures_by_label(tile_rows, rows, here.units, gpu.multiprocessors, gpu.shared_bytes, fetches_rows_))
+    settled.sums = nullptr;
   std::size_t at_once = rows_at_once_;
   if (by_float16(what)) at_once = decides && keeps_operands_ ? all : float16_rows_;
   if (by_short_rows(what)) at_once = all;  // without minima

@@ -11,6 +11,7 @@ namespace shoal::som {
 namespace {
 
 constexpr int unit_threads = 4;  // of a unit
+constexpr int together = 8;      // of a thread's numbers, on their way from memory at a time
 constexpr int threads = unit_tile * unit_threads;
 
 // Sums over the threads of a unit, greatest values over the warp.
@@ -85,24 +86,37 @@ __global__ void __launch_bounds__(threads) prepare_kernel(device_units<Scalar> u
     there = real && !(own > far_norm(units));
   }
   double squares = 0, second_squares = 0, residual_squares = 0, sum = 0, greatest = 0;
-  for (int j = mine; j < columns; j += unit_threads) {
-    double value = real ? from[j] : 0.0;
-    if (cosine && largest > 0) value = __ddiv_rn(__ddiv_rn(value, largest), length);
-    if (cosine && real) units.exact[static_cast<std::size_t>(k) * columns + j] = value;
-    const auto shifted = there ? static_cast<Scalar>(value - static_cast<double>(units.centre[j])) : Scalar{0};
-    units.turned[static_cast<std::size_t>(j) * units.padded + place] = shifted;
-    const double wide = static_cast<double>(shifted);
-    squares += wide * wide;
-    sum += fabs(wide);
-    greatest = fmax(greatest, fabs(wide));
-    if constexpr (sizeof(Scalar) == 4) {
-      if (words == 0) continue;
-      const two_parts parts(-shifted, precision);
-      write(j, parts.first);
-      if (units.rough()) continue;
-      write(16 * second_parts(shape) + j, parts.second);
-      second_squares += static_cast<double>(parts.left) * static_cast<double>(parts.left);
-      residual_squares += static_cast<double>(parts.residual) * static_cast<double>(parts.residual);
+  // Reads do not pass writes, so several come before them.
+  for (int begin = mine; begin < columns; begin += unit_threads * together) {
+    double values[together], centres[together];
+#pragma unroll
+    for (int t = 0; t < together; ++t) {
+      const int j = min(begin + unit_threads * t, columns - 1);
+      values[t] = real ? from[j] : 0.0;
+      centres[t] = static_cast<double>(units.centre[j]);
+    }
+#pragma unroll
+    for (int t = 0; t < together; ++t) {
+      const int j = begin + unit_threads * t;
+      if (j >= columns) break;
+      double value = values[t];
+      if (cosine && largest > 0) value = __ddiv_rn(__ddiv_rn(value, largest), length);
+      if (cosine && real) units.exact[static_cast<std::size_t>(k) * columns + j] = value;
+      const auto shifted = there ? static_cast<Scalar>(value - centres[t]) : Scalar{0};
+      units.turned[static_cast<std::size_t>(j) * units.padded + place] = shifted;
+      const double wide = static_cast<double>(shifted);
+      squares += wide * wide;
+      sum += fabs(wide);
+      greatest = fmax(greatest, fabs(wide));
+      if constexpr (sizeof(Scalar) == 4) {
+        if (words == 0) continue;
+        const two_parts parts(-shifted, precision);
+        write(j, parts.first);
+        if (units.rough()) continue;
+        write(16 * second_parts(shape) + j, parts.second);
+        second_squares += static_cast<double>(parts.left) * static_cast<double>(parts.left);
+        residual_squares += static_cast<double>(parts.residual) * static_cast<double>(parts.residual);
+      }
     }
   }
   squares = sum_of_unit(squares);

@@ -21,18 +21,22 @@ __device__ inline float searched_start(const device_units<double>& units, int pl
 /// score_bound() in float32, rounded up, for a row of this norm whose least score is `least`. Units that are farther
 /// from the centre than the row and the unit found, by twice, are farther from the row; with a mexican hat a few are,
 /// far enough to put all others in doubt by their norm. Squares that are lost below the range of float32 leave less
-/// than 2⁻⁵⁹ of a length.
-template <int Columns>
-__device__ inline float short_bound(float least, float norm, float unit_norm) {
+/// than 2⁻⁵⁹ of a length. `terms`: how many roundings one column's part of a score goes through.
+__device__ inline float short_bound(int columns, int terms, float least, float norm, float unit_norm) {
   constexpr float u = 1.06f * 0x1p-24f;
   const float apart = 1.001f * sqrtf(fmaxf(0.0f, norm * norm + 2 * least) + 0x1p-20f * norm * norm) + 0x1p-59f;
   const float near_norm = fminf(unit_norm, 2.001f * (norm + apart));
   const float magnitude = norm * near_norm + near_norm * near_norm;
   if (!(magnitude < 0x1p120f)) return INFINITY;  // sums may have left float's range on their way
-  const float error =
-      (Columns + 6) * u * magnitude + (Columns + 8) * 0x1p-51f * magnitude + 4 * (Columns + 8) * 0x1p-126f;
+  const auto of_definition = static_cast<float>(columns + 8);
+  const float error = static_cast<float>(terms + 6) * u * magnitude + of_definition * 0x1p-51f * magnitude +
+                      4 * of_definition * 0x1p-126f;
   const float bound = least + 2.001f * error;
   return bound + 4 * u * fabsf(bound);
+}
+template <int Columns>
+__device__ inline float short_bound(float least, float norm, float unit_norm) {
+  return short_bound(Columns, Columns, least, norm, unit_norm);
 }
 
 }  // namespace shoal::som

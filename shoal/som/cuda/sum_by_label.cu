@@ -177,6 +177,16 @@ __global__ void __launch_bounds__(32 * (Slots > 2 ? most_warps : least_warps), S
   }
 }
 
+// Whether sum_fetched_rows() takes rows in such tiles.
+template <class Scalar>
+bool are_fetched(int tile_rows, const searched_rows<Scalar>& rows, const device_units<Scalar>& units,
+                 std::size_t multiprocessors, std::size_t shared_bytes, bool fetches) {
+  return fetches && units.metric == metric::euclidean && can_be_fetched(units.columns, sizeof(Scalar)) &&
+         reinterpret_cast<std::size_t>(rows.rows) % 16 == 0 &&
+         fetched_tile_rows(static_cast<std::size_t>(rows.count), units.units, units.columns, multiprocessors,
+                           shared_bytes) == tile_rows;
+}
+
 // Warps of a block that measure other columns of the same rows; 0: rows are not measured.
 int measured_chunks(metric metric, int columns) {
   return measures_by_label(metric, columns) ? (columns + distance_columns(columns) - 1) / distance_columns(columns) : 0;
@@ -235,7 +245,7 @@ void launch(const sum_arguments<Scalar>& in, bool plain, bool distances, bool ah
 int summed_tile_rows(std::size_t count, int units, int columns, metric metric, std::size_t number_bytes,
                      std::size_t multiprocessors, std::size_t shared_bytes, bool fetches) {
   if (count < least_rows(units)) return 0;
-  if (fetches && measures_by_label(metric, columns) && can_be_fetched(columns, number_bytes)) {
+  if (fetches && metric == metric::euclidean && can_be_fetched(columns, number_bytes)) {
     const int rows = fetched_tile_rows(count, units, columns, multiprocessors, shared_bytes);
     if (rows > 0) return rows;
   }
@@ -288,6 +298,17 @@ bool measures_by_label(metric metric, int columns) {
 }
 
 template <class Scalar>
+bool measures_by_label(int tile_rows, const searched_rows<Scalar>& rows, const device_units<Scalar>& units,
+                       std::size_t multiprocessors, std::size_t shared_bytes, bool fetches) {
+  return measures_by_label(units.metric, units.columns) ||
+         are_fetched(tile_rows, rows, units, multiprocessors, shared_bytes, fetches);
+}
+template bool measures_by_label(int, const searched_rows<float>&, const device_units<float>&, std::size_t, std::size_t,
+                                bool);
+template bool measures_by_label(int, const searched_rows<double>&, const device_units<double>&, std::size_t,
+                                std::size_t, bool);
+
+template <class Scalar>
 void sum_by_label(int tile_rows, const searched_rows<Scalar>& rows, const device_units<Scalar>& units,
                   const std::int32_t* labels, const settled_rows& to, std::size_t multiprocessors,
                   std::size_t shared_bytes, bool fetches, cudaStream_t stream) {
@@ -302,10 +323,7 @@ void sum_by_label(int tile_rows, const searched_rows<Scalar>& rows, const device
   in.chunks = std::min((units.columns + in.chunk_columns - 1) / in.chunk_columns, most_warps);
   const bool plain = rows.weights == nullptr && to.sums->total_weight >= 4096;
   const bool distances = measures_by_label(units.metric, units.columns);
-  if (fetches && distances && can_be_fetched(units.columns, sizeof(Scalar)) &&
-      reinterpret_cast<std::size_t>(rows.rows) % 16 == 0 &&
-      fetched_tile_rows(static_cast<std::size_t>(rows.count), units.units, units.columns, multiprocessors,
-                        shared_bytes) == tile_rows) {
+  if (are_fetched(tile_rows, rows, units, multiprocessors, shared_bytes, fetches)) {
     return sum_fetched_rows(in, plain, multiprocessors, shared_bytes, stream);
   }
   const bool ahead =

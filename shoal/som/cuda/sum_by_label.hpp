@@ -13,8 +13,12 @@ namespace shoal::som {
 int summed_tile_rows(std::size_t count, int units, int columns, metric metric, std::size_t number_bytes,
                      std::size_t multiprocessors, std::size_t shared_bytes, bool fetches);
 
-/// Whether sum_by_label() measures rows too.
+/// Whether sum_by_label() measures any such rows too.
 bool measures_by_label(metric metric, int columns);
+/// The same of these rows: more columns where they are fetched.
+template <class Scalar>
+bool measures_by_label(int tile_rows, const searched_rows<Scalar>& rows, const device_units<Scalar>& units,
+                       std::size_t multiprocessors, std::size_t shared_bytes, bool fetches);
 
 /// Adds rows of these labels to the sums: Σ w, with to.rows Σ w(x − m), and where it measures them Σ w·distance. The
 /// same bits as settle().

@@ -325,6 +325,84 @@ TYPED_TEST(DeviceData, SeedsRowsOfAllMultiprocessorsAsTheHostDoes) {
   }
 }
 
+// Steps that draw ahead: at the first of them and its neighbours, on both sides of the columns that bytes rule out,
+// where masses fall so fast that most of what is drawn is thinned out, where lists have no room for half of the rows,
+// which are near to each other and far from none, and where the rows run out.
+struct ahead_shape {
+  std::size_t rows, columns, clusters;
+  const char* kind;
+};
+template <class Scalar>
+table<Scalar> rows_of(const ahead_shape& one) {
+  auto data = clouds<Scalar>(one.rows, one.columns, 90, 4.0, 0, one.rows);
+  for (std::size_t i = 0; i < data.values.size(); ++i) {
+    Scalar& value = data.values[i];
+    const std::size_t row = i / one.columns;
+    const std::string_view kind = one.kind;
+    if (kind == "far" && row % 200 == 7) value *= 3000;
+    if (kind == "steep") value *= static_cast<Scalar>(std::exp2(static_cast<double>(row % 101) / 2));
+    if (kind == "twice" && row % 2 == 1) value = data.values[i - one.columns];
+    if (kind == "few") value = static_cast<Scalar>(row % 90);
+    if (kind == "late") value = row < 200 ? static_cast<Scalar>(1000 * (row + 1)) : value / 1000 + row % 2;
+  }
+  return data;
+}
+
+template <class Scalar>
+class DrawsAhead : public DeviceData<Scalar> {
+ protected:
+  void expect_the_hosts(const ahead_shape& one, const std::vector<std::size_t>& all_trials) {
+    const auto data = rows_of<Scalar>(one);
+    const auto weights = uneven_weights<Scalar>(one.rows);
+    const shoal::view_source<Scalar> source(data.view()), weight_source({weights.data(), one.rows, 1});
+    for (const auto* const weighted : {static_cast<decltype(&weight_source)>(nullptr), &weight_source}) {
+      auto device = this->on_device(source, weighted);
+      const auto& held = device.rows().data();
+      for (const std::size_t trials : all_trials) {
+        const shoal::seeding_request request{one.clusters, 5, one.columns, trials};
+        // Which of two equal rows a draw falls on may differ, since sums of masses round in different orders.
+        const auto values_of = [&](const std::vector<std::size_t>& chosen) {
+          std::vector<Scalar> values;
+          for (const std::size_t row : chosen) {
+            const auto* const first = data.values.data() + row * one.columns;
+            values.insert(values.end(), first, first + one.columns);
+          }
+          return values;
+        };
+        EXPECT_EQ(values_of(shoal::choose_plus_plus(this->context_, held, device.summary(), request, device.seeding())),
+                  values_of(shoal::choose_plus_plus(this->context_, held, device.summary(), request)))
+            << one.kind << ", " << one.rows << " x " << one.columns << ", " << one.clusters << " clusters, " << trials
+            << " trials, weights " << (weighted != nullptr);
+      }
+    }
+  }
+};
+TYPED_TEST_SUITE(DrawsAhead, scalars);
+
+TYPED_TEST(DrawsAhead, AmongFewRowsAsTheHostDoes) {
+  this->expect_the_hosts({513, 5, 97, "apart"}, {0});
+  this->expect_the_hosts({450, 2, 97, "late"}, {0});
+}
+
+TYPED_TEST(DrawsAhead, WithAnyNumberOfTrialsAsTheHostDoes) {
+  for (const ahead_shape& one : {ahead_shape{513, 5, 200, "apart"}, ahead_shape{512, 2, 300, "steep"},
+                                 ahead_shape{1021, 33, 129, "far"}, ahead_shape{1021, 2, 200, "few"}}) {
+    this->expect_the_hosts(one, {0, 1, 16, 17});
+  }
+}
+
+// 32,768 rows are the most that one block goes through.
+TYPED_TEST(DrawsAhead, AmongManyRowsAsTheHostDoes) {
+  for (const ahead_shape& one :
+       {ahead_shape{3001, 4, 64, "apart"}, ahead_shape{3001, 4, 65, "apart"}, ahead_shape{3001, 5, 97, "apart"},
+        ahead_shape{2003, 17, 130, "steep"}, ahead_shape{2003, 3, 130, "twice"}, ahead_shape{4001, 1, 300, "apart"},
+        ahead_shape{3001, 2, 260, "late"}, ahead_shape{32'768, 3, 100, "apart"}, ahead_shape{32'769, 3, 100, "apart"},
+        ahead_shape{32'769, 16, 100, "steep"}, ahead_shape{40'001, 2, 260, "late"},
+        ahead_shape{100'003, 8, 150, "apart"}}) {
+    this->expect_the_hosts(one, {0});
+  }
+}
+
 // The race is decided on the host, to the last bit.
 TYPED_TEST(DeviceData, RacesToTheRowsThatWinOnTheHost) {
   const std::size_t rows = 50'021;

@@ -11,7 +11,7 @@
 #include <shoal/execution/cuda/launch.cuh>
 #include <shoal/gmm/cuda/few_columns/block_lanes.cuh>
 #include <shoal/gmm/cuda/few_columns/kernels.hpp>
-#include <shoal/gmm/cuda/few_columns/origin_float64.cuh>
+#include <shoal/gmm/cuda/few_columns/origin_kernel.cuh>
 #include <shoal/gmm/cuda/few_columns/parts.cuh>
 #include <shoal/gmm/cuda/few_columns/tuning.hpp>
 
@@ -416,7 +416,7 @@ __global__ void __launch_bounds__(shape<T, Columns, Matrix>::registers.threads,
 template <int Columns, bool Many>
 __global__ void __launch_bounds__(shape<double, Columns, true>::registers.threads,
                                   shape<double, Columns, true>::registers.blocks)
-    accumulate_near_or_apart(const __grid_constant__ kernel_arguments<double> a) {
+    accumulate_near_or_apart(const __grid_constant__ origin_arguments a) {
   prepare_origin<Columns>(a);
   cuda::wait_for_predecessor();
   if (accumulate_about_origin<Columns, Many>(a)) return;

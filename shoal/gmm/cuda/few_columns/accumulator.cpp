@@ -1,6 +1,8 @@
 // One team of warps a block, for any scalar.
 #include <algorithm>
 #include <cstddef>
+#include <limits>
+#include <memory>
 #include <optional>
 
 #include <fmt/format.h>
@@ -95,6 +97,21 @@ void cut_share(const accumulator_shape& shape, std::size_t slices, block_plan& p
   plan.lanes = std::min(places, std::max<std::size_t>(1, plan.groups.groups));
 }
 
+// Blocks that are done soonest where warps take tiles of rows by turns.
+std::size_t origin_lanes(const accumulator_shape& shape, const block_plan& plan) {
+  const std::size_t tiles = std::max<std::size_t>(1, ceiling(shape.share_rows, origin_tile_rows) * shape.data_shards);
+  std::size_t best = 0;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t blocks = 1; blocks <= plan.blocks; ++blocks) {
+    const std::size_t turns = ceiling(tiles, shape.multiprocessors * blocks * (plan.threads / warp));
+    const double taken = static_cast<double>(turns) * (blocks < plan.blocks ? lone_origin_block : 1);
+    if (taken >= least) continue;
+    least = taken;
+    best = blocks;
+  }
+  return std::min(shape.multiprocessors * best, tiles);
+}
+
 template <class Scalar>
 std::optional<block_plan> make_plan(const accumulator_shape& shape, const compiled_kernel& kernel) {
   constexpr std::size_t registers = 65536;
@@ -132,6 +149,7 @@ std::optional<block_plan> make_plan(const accumulator_shape& shape, const compil
     }
     const std::size_t slices = best->threads / round_components(components, best->threads);
     cut_share(shape, slices, *best);
+    if (best->may_share_origin) best->lanes = origin_lanes(shape, *best);
   }
   return best;
 }
@@ -188,11 +206,18 @@ std::unique_ptr<lanes_owner<Scalar>> make_blocks(const accumulator_shape& shape)
   if (kernel.function != nullptr) {
     const std::optional<block_plan> plan = make_plan<Scalar>(shape, kernel);
     if (plan) {
-      return std::make_unique<lanes_accumulator<Scalar, kernel_arguments<Scalar>>>(
-          shape,
-          block_launch{function_of(kernel, *plan, shape.layout.columns(), shape.layout.components()), plan->threads,
-                       plan->lanes, plan->shared_bytes},
-          plan->groups, arguments_of<Scalar>(*plan, shape.layout.components()));
+      block_launch launch{function_of(kernel, *plan, shape.layout.columns(), shape.layout.components()), plan->threads,
+                          plan->lanes, plan->shared_bytes};
+      const kernel_arguments<Scalar> arguments = arguments_of<Scalar>(*plan, shape.layout.components());
+      if constexpr (sizeof(Scalar) == 8) {
+        if (plan->may_share_origin) {
+          launch.states = ceiling(origin_kept * plan->threads, shape.layout.size());
+          return std::make_unique<lanes_accumulator<Scalar, origin_arguments>>(shape, launch, plan->groups,
+                                                                               origin_arguments{arguments});
+        }
+      }
+      return std::make_unique<lanes_accumulator<Scalar, kernel_arguments<Scalar>>>(shape, launch, plan->groups,
+                                                                                   arguments);
     }
   }
   throw bad_argument(

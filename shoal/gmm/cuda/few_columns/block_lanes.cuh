@@ -48,21 +48,25 @@ __device__ void finish_lane(const kernel_arguments<T>& a, const lane_sums& lane)
   for (std::size_t i = threadIdx.x; i < a.statistics; i += blockDim.x) lane.values[i] = 0;
 }
 
-/// Calls add(begin, end) for the rows of each group of the piece that belongs to the block's lane.
+/// Calls add(begin, end) for the rows of each group of the piece that belongs to a lane.
 template <class Arguments, class Add>
-__device__ void for_each_group(const Arguments& a, const Add& add) {
-  const unsigned lanes = gridDim.x;
+__device__ void for_each_group(const Arguments& a, unsigned lane, unsigned lanes, const Add& add) {
   const std::size_t first_group = a.first_unit * a.unit_groups;
   const std::size_t units = (a.count + cuda::piece_unit - 1) / cuda::piece_unit;
   const std::size_t shard = blockIdx.y * a.shard_units;
   const std::size_t past = min(units, shard + a.shard_units) * a.unit_groups;
-  const std::size_t first = shard * a.unit_groups + (blockIdx.x + lanes - first_group % lanes) % lanes;
+  const std::size_t first = shard * a.unit_groups + (lane + lanes - first_group % lanes) % lanes;
   for (std::size_t g = first; g < past; g += lanes) {
     const std::size_t unit = g / a.unit_groups * cuda::piece_unit;
     const std::size_t begin = unit + g % a.unit_groups * a.group_rows;
     const std::size_t end = min(min(begin + a.group_rows, unit + cuda::piece_unit), a.count);
     if (begin < end) add(begin, end);
   }
+}
+/// The same of the block's.
+template <class Arguments, class Add>
+__device__ void for_each_group(const Arguments& a, const Add& add) {
+  for_each_group(a, blockIdx.x, gridDim.x, add);
 }
 
 /// Adds the threads' row sums to the head of the lane. `buffer` [2 · threads of the block].

@@ -2,8 +2,6 @@
 // each other, and another room's kernels where they do not.
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -11,10 +9,12 @@
 #include <fmt/format.h>
 
 #include <shoal/core/error.hpp>
+#include <shoal/execution/cuda/buffers.hpp>
 #include <shoal/gmm/cuda/few_columns/circle_products.hpp>
 #include <shoal/gmm/cuda/few_columns/circle_tuning.hpp>
 #include <shoal/gmm/cuda/few_columns/few_columns.hpp>
 #include <shoal/gmm/cuda/few_columns/lanes.hpp>
+#include <shoal/gmm/cuda/few_columns/product_turns.hpp>
 
 namespace shoal::gmm::few_columns {
 namespace {
@@ -67,69 +67,33 @@ std::optional<circle_plan> make_plan(const accumulator_shape& shape) {
   return plan;
 }
 
-class circle_accumulator final : public accumulator<float> {
- public:
-  circle_accumulator(const accumulator_shape& shape, const circle_plan& plan, std::unique_ptr<accumulator<float>> other)
-      : other_(std::move(other)),
-        columns_(static_cast<unsigned>(shape.layout.columns())),
-        components_(static_cast<unsigned>(shape.layout.components())),
-        tiles_(plan.tiles()),
-        frame_(most_columns),
-        constants_(std::size_t{tiles_} * product_components),
-        deviations_(std::size_t{components_} * most_columns),
-        operands_(std::size_t{tiles_} * plan.sizes.circle.steps() * 512),
-        stopped_(2),
-        mixture_{frame_.data(), constants_.data(), operands_.data(), stopped_.data(), stopped_.data() + 1},
-        own_(shape,
-             block_launch{find_circle_kernel(plan.sizes), std::size_t{32} * plan.parts * plan.teams, plan.lanes,
-                          plan.shared_bytes},
-             plan.groups, arguments_of(plan)) {}
+struct circle_packing {
+  unsigned columns;
+  unsigned components;
+  unsigned tiles;
+  cuda::device_buffer<float> deviations;
 
-  bool keeps_shards_apart() const override { return other_->keeps_shards_apart(); }
-
-  void clear(const prepared_parameters<float>& parameters, cudaStream_t stream) override {
-    pack_circle(parameters, columns_, components_, tiles_, deviations_.data(), mixture_, stream);
-    own_.clear(unless(mixture_.own_stopped, parameters), stream);
-    other_->clear(unless(mixture_.other_stopped, parameters), stream);
+  void operator()(const prepared_parameters<float>& parameters, const product_mixture& mixture, cudaStream_t stream) {
+    pack_circle(parameters, columns, components, tiles, deviations.data(), mixture, stream);
   }
-
-  void add(const cuda::device_piece<float>& piece, const prepared_parameters<float>& parameters,
-           cudaStream_t stream) override {
-    own_.add(piece, unless(mixture_.own_stopped, parameters), stream);
-    other_->add(piece, unless(mixture_.other_stopped, parameters), stream);
-  }
-
-  void merge(double* statistics, const prepared_parameters<float>& parameters, cudaStream_t stream) override {
-    own_.merge(statistics, unless(mixture_.own_stopped, parameters), stream);
-    other_->merge(statistics, unless(mixture_.other_stopped, parameters), stream);
-  }
-
- private:
-  static prepared_parameters<float> unless(const int* stopped, prepared_parameters<float> parameters) {
-    parameters.stopped = stopped;
-    return parameters;
-  }
-  circle_arguments arguments_of(const circle_plan& plan) const {
-    circle_arguments arguments;
-    arguments.columns = columns_;
-    arguments.parts = plan.parts;
-    arguments.teams = plan.teams;
-    arguments.mixture = mixture_;
-    return arguments;
-  }
-
-  std::unique_ptr<accumulator<float>> other_;
-  unsigned columns_;
-  unsigned components_;
-  unsigned tiles_;
-  cuda::device_buffer<product_column> frame_;
-  cuda::device_buffer<product_constants> constants_;
-  cuda::device_buffer<float> deviations_;
-  cuda::device_buffer<std::uint16_t> operands_;
-  cuda::device_buffer<int> stopped_;
-  product_mixture mixture_;
-  lanes_accumulator<float, circle_arguments> own_;
 };
+
+std::unique_ptr<accumulator<float>> make_turns(const accumulator_shape& shape, const circle_plan& plan,
+                                               std::unique_ptr<accumulator<float>> other) {
+  const auto columns = static_cast<unsigned>(shape.layout.columns());
+  const auto components = static_cast<unsigned>(shape.layout.components());
+  circle_arguments arguments;
+  arguments.columns = columns;
+  arguments.parts = plan.parts;
+  arguments.teams = plan.teams;
+  circle_packing pack{columns, components, plan.tiles(),
+                      cuda::device_buffer<float>(std::size_t{components} * most_columns)};
+  return std::make_unique<product_turns<circle_arguments, circle_packing>>(
+      shape,
+      block_launch{find_circle_kernel(plan.sizes), std::size_t{32} * plan.parts * plan.teams, plan.lanes,
+                   plan.shared_bytes},
+      plan.groups, plan.tiles(), plan.sizes.circle.steps(), arguments, std::move(pack), std::move(other));
+}
 
 }  // namespace
 
@@ -147,7 +111,7 @@ bool suits_circles(const accumulator_shape& shape) {
 std::unique_ptr<accumulator<float>> make_circle_accumulator(const accumulator_shape& shape,
                                                             std::unique_ptr<accumulator<float>> other) {
   if (const std::optional<circle_plan> plan = make_plan(shape)) {
-    return std::make_unique<circle_accumulator>(shape, *plan, std::move(other));
+    return make_turns(shape, *plan, std::move(other));
   }
   throw bad_argument(fmt::format(
       "products whose warps divide components take full covariances without weights, {} to {} columns and "

@@ -23,7 +23,9 @@ inline constexpr double circle_flush_cost_rows = 128;
 /// of (16, 17) 0.083 and 0.076, of (8, 33) 0.051 and 0.052, of (8, 100) 0.155 and 0.087, 30,000 of (8, 64) 0.043 and
 /// 0.046. In eleven bits (16, 17) 0.412 and 0.256, (13, 17) 0.316 and 0.195, 10⁷ of (13, 33) 3.99 and 2.76, of (8,
 /// 33) 1.90 and 0.94, of (5, 33) 1.60 and 0.92, (13, 256) 2.10 and 1.35, 100,000 of (8, 100) 0.156 and 0.067, of (5,
-/// 100) 0.077 and 0.057, 30,000 of (8, 40) 0.039 and 0.038.
+/// 100) 0.077 and 0.057, 30,000 of (8, 40) 0.039 and 0.038. At the most components that warps have registers for they
+/// are ahead (bench/results/features-by-four-warps-nvidia-h200-2026-11-29.json): 300,000 float32 rows of (8, 512) take
+/// 0.73 ms so and of (8, 513) 2.28 with the others, (12, 256) 0.60 and (12, 257) 1.18.
 constexpr bool are_circles_faster(precision least, std::size_t rows, std::size_t columns, std::size_t components) {
   if (columns < 5 || components <= (columns <= 12 ? 32U : 16U)) return false;
   const std::size_t size = rows * columns * components;

@@ -120,7 +120,8 @@ std::unique_ptr<accumulator<float>> make_product_accumulator(const accumulator_s
 /// at most most_columns columns, many rows and components, and no weights.
 bool suits_term_products(const accumulator_shape& shape);
 
-/// The same as make_product_accumulator with densities found twice, so that there may be any number of components.
+/// The same as make_product_accumulator with densities found twice, so that there may be any number of components; up
+/// to 256 of them once where eleven bits are asked for.
 std::unique_ptr<accumulator<float>> make_term_product_accumulator(const accumulator_shape& shape,
                                                                   std::unique_ptr<accumulator<float>> other);
 

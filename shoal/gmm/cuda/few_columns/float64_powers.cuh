@@ -11,9 +11,6 @@ namespace shoal::gmm::few_columns {
 /// Copies of the table.
 inline constexpr unsigned float64_table_copies = 16;
 
-/// The upper halves of sums whose terms have all of their digits and that have reciprocals, from 2⁻⁹⁶⁰ to 2⁶⁰.
-inline constexpr unsigned least_sum_high = 0x03F00000, past_sum_high = 0x43B00000;
-
 /// Writes 2 to the powers of i / 2^Bits, with exponents from which i is taken away as power_from_table() adds it.
 template <unsigned Bits>
 __device__ void write_power_table(double* table) {

@@ -6,11 +6,42 @@
 
 #include <cstddef>
 
+#include <shoal/execution/cuda/cluster.cuh>
 #include <shoal/gmm/cuda/few_columns/block_lanes.cuh>
 #include <shoal/gmm/cuda/few_columns/float64_product_shape.cuh>
 #include <shoal/gmm/cuda/few_columns/parts.cuh>
 
 namespace shoal::gmm::few_columns {
+
+/// Warps that share rows: of a block, or all of the blocks of a cluster.
+struct float64_group {
+  unsigned number, warps, blocks;
+  /// Those of the block.
+  __device__ void sync() const {
+    if (warps > 1) {
+      asm volatile("bar.sync %0, %1;" ::"r"(1 + number), "r"(32 * warps) : "memory");
+    } else {
+      __syncwarp();
+    }
+  }
+  __device__ void sync_all() const {
+    if (blocks > 1) {
+      cuda::come_with_writes();
+      cuda::wait_for_writes();
+    } else {
+      sync();
+    }
+  }
+  __device__ unsigned all() const { return warps * blocks; }
+  /// Writes a number to the same place of each block.
+  __device__ void tell(double* place, double value) const {
+    if (blocks > 1) {
+      for (unsigned block = 0; block < blocks; ++block) cuda::write_in_block(place, value, block);
+    } else {
+      *place = value;
+    }
+  }
+};
 
 /// A warp's sums: [2 half + e] of component g + 8 half and feature 8 eight + 2 q + e.
 template <class Shape>
@@ -47,10 +78,11 @@ __device__ void add_groups(float64_sums<Shape>& sums, double* buffer, unsigned g
 }
 
 /// Writes the first group's sums to the lane. `work` [parts][eights · 128 and then features]; `shifts`
-/// [parts · tiles · 16][columns] is room, too.
+/// [parts · tiles · 16][columns] is room, too, and `blocks_triangles` [blocks of a cluster][features].
 template <class Shape>
-__device__ void flush_float64(const float64_product_arguments& a, const float64_sums<Shape>& sums, double* work,
-                              double* shifts, const double* origin, const double* unit, double* lane) {
+__device__ void flush_float64(const float64_product_arguments& a, const float64_group& group,
+                              const float64_sums<Shape>& sums, double* work, double* shifts, double* blocks_triangles,
+                              const double* origin, const double* unit, double* lane) {
   constexpr unsigned tile_sums = Shape::eights * 128;
   constexpr int turns = (Shape::features * most_float64_parts + Shape::threads - 1) / Shape::threads;
   const unsigned d = Shape::matrix ? Shape::columns : a.columns;
@@ -69,8 +101,10 @@ __device__ void flush_float64(const float64_product_arguments& a, const float64_
       j = sum <= d ? d : i;
     }
   };
-  for (unsigned e = threadIdx.x; e < a.components * d; e += Shape::threads) {
-    shifts[e] = a.parameters.packed.centres[e] - origin[e % d];
+  const unsigned rank = blockIdx.x % a.cluster, most = a.parts * Shape::tiles * float64_tile;
+  const unsigned before = min(a.components, rank * most), components = min(a.components - before, most);
+  for (unsigned e = threadIdx.x; e < components * d; e += Shape::threads) {
+    shifts[e] = a.parameters.packed.centres[before * d + e] - origin[e % d];
   }
   // Of the sums that lie in `own` [eights · 8][16] that of component c, whose centre is `shift` beyond the origin.
   const auto about_centre = [&](const double* own, const double* shift, unsigned c, unsigned i, unsigned j) {
@@ -102,8 +136,8 @@ __device__ void flush_float64(const float64_product_arguments& a, const float64_
       const unsigned k = (part * Shape::tiles + tile) * float64_tile + c;
       unsigned i = 0, j = 0;
       columns_of_sum(sum, i, j);
-      if (k >= a.components || (tied && j < d)) continue;
-      lane[place_in_lane(k, sum)] = about_centre(work + part * tile_sums, shifts + k * d, c, i, j);
+      if (k >= components || (tied && j < d)) continue;
+      lane[place_in_lane(before + k, sum)] = about_centre(work + part * tile_sums, shifts + k * d, c, i, j);
     }
     if (tied) {
 #pragma unroll
@@ -116,7 +150,7 @@ __device__ void flush_float64(const float64_product_arguments& a, const float64_
         if (j == d) continue;
         const unsigned first = (part * Shape::tiles + tile) * float64_tile;
 #pragma unroll 1
-        for (unsigned c = 0; c < float64_tile && first + c < a.components; ++c) {
+        for (unsigned c = 0; c < float64_tile && first + c < components; ++c) {
           triangle[turn] += about_centre(work + part * tile_sums, shifts + (first + c) * d, c, i, j);
         }
       }
@@ -124,6 +158,7 @@ __device__ void flush_float64(const float64_product_arguments& a, const float64_
     __syncthreads();
   }
   if (!tied) return;
+  if (a.cluster > 1) group.sync_all();  // nobody reads there any more
   double* const triangles = work + a.parts * tile_sums;
 #pragma unroll
   for (int turn = 0; turn < turns; ++turn) {
@@ -137,6 +172,20 @@ __device__ void flush_float64(const float64_product_arguments& a, const float64_
     if (j == d) continue;
     double total = 0;
     for (unsigned part = 0; part < a.parts; ++part) total += triangles[sum * a.parts + part];
+    if (a.cluster == 1) {
+      lane[place_in_lane(0, sum)] = total;
+    } else {
+      cuda::write_in_block(blocks_triangles + rank * count + sum, total, 0);
+    }
+  }
+  if (a.cluster == 1) return;
+  group.sync_all();
+  for (unsigned sum = threadIdx.x; rank == 0 && sum < count; sum += Shape::threads) {
+    unsigned i = 0, j = 0;
+    columns_of_sum(sum, i, j);
+    if (j == d) continue;
+    double total = 0;
+    for (unsigned block = 0; block < a.cluster; ++block) total += blocks_triangles[block * count + sum];
     lane[place_in_lane(0, sum)] = total;
   }
 }

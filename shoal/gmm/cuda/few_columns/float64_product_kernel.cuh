@@ -25,11 +25,11 @@ __global__ void __launch_bounds__(Shape::threads, 1)
   extern __shared__ __align__(16) unsigned char shared[];
   auto* const memory = reinterpret_cast<double*>(shared);
   constexpr float64_sizes sizes = Shape::sizes;
-  const float64_places places(sizes, a.parts);
+  const float64_places places(sizes, a.parts, a.cluster);
   write_power_table<Shape::table_bits>(memory + places.table);
   cuda::wait_for_predecessor();
   const bool stopped = *a.parameters.stopped != 0;
-  const unsigned tiles = a.parts * Shape::tiles;
+  const unsigned tiles = a.parts * Shape::tiles, rank = blockIdx.x % a.cluster, first_tile = rank * tiles;
   double* const origin = memory + places.origin;
   double* const unit = origin + 32;
   bool apart = false;
@@ -51,11 +51,11 @@ __global__ void __launch_bounds__(Shape::threads, 1)
   } else {
     for (unsigned i = threadIdx.x; i < a.pack_blocks; i += Shape::threads) apart = apart || a.mixture.apart[i] != 0;
     for (unsigned i = threadIdx.x; i < tiles * Shape::quads * 64; i += Shape::threads) {
-      memory[places.coefficients + i] = a.mixture.coefficients[i];
+      memory[places.coefficients + i] = a.mixture.coefficients[first_tile * Shape::quads * 64 + i];
     }
     if constexpr (Shape::apart) {
       for (unsigned i = threadIdx.x; i < tiles * float64_tile; i += Shape::threads) {
-        memory[places.constants + i] = a.mixture.constants[i];
+        memory[places.constants + i] = a.mixture.constants[first_tile * float64_tile + i];
       }
     }
     if (threadIdx.x < 16) {
@@ -74,18 +74,21 @@ __global__ void __launch_bounds__(Shape::threads, 1)
   for (unsigned i = places.features + threadIdx.x; i < places.size; i += Shape::threads) memory[i] = 0;
   __syncthreads();
   float64_warp<Shape> warp(a, memory, places);
+  if (a.cluster > 1) warp.group.sync_all();  // then others' memory is there
   warp.begin();
-  for_each_group(a, [&](std::size_t begin, std::size_t end) {
+  const unsigned own_lane = blockIdx.x / a.cluster;
+  for_each_group(a, own_lane, gridDim.x / a.cluster, [&](std::size_t begin, std::size_t end) {
     warp.add(a.rows + begin * a.columns, a.weights == nullptr ? nullptr : a.weights + begin,
              static_cast<unsigned>(end - begin));
   });
   warp.leave();
   __syncthreads();
-  const lane_sums lane{a.lanes + (std::size_t{blockIdx.y} * a.lane_count + blockIdx.x) * a.statistics, true};
-  flush_head(a, memory + places.head, warp.head, lane);
+  const lane_sums lane{a.lanes + (std::size_t{blockIdx.y} * a.lane_count + own_lane) * a.statistics, true};
+  if (rank == 0) flush_head(a, memory + places.head, warp.head, lane);
   double* const work = memory + places.features;
   add_groups<Shape>(warp.sums, work, Shape::warps / a.parts, a.parts);
-  flush_float64<Shape>(a, warp.sums, work, memory + places.coefficients, origin, unit, lane.values);
+  flush_float64<Shape>(a, warp.group, warp.sums, work, memory + places.coefficients, memory + places.partial, origin,
+                       unit, lane.values);
   // Lanes that only others have blocks for.
   for (unsigned other = gridDim.x; a.fresh && blockIdx.x + other < a.lane_count; other += gridDim.x) {
     for (unsigned i = threadIdx.x; i < a.statistics; i += Shape::threads) lane.values[other * a.statistics + i] = 0;

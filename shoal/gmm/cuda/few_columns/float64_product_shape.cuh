@@ -19,6 +19,8 @@ struct float64_shape {
   static constexpr int warps = sizes.warps(), threads = sizes.threads(), kept = sizes.kept();
   static constexpr bool holds_coefficients = sizes.holds_coefficients();
   static constexpr unsigned table_bits = sizes.table_bits();
+  static constexpr bool fetches = sizes.fetches_rows();
+  static constexpr int fetched_stride = sizes.fetched_stride();
 };
 
 /// Calls write(feature, value) for all features of row z.

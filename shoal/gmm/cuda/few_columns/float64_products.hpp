@@ -34,6 +34,10 @@ struct float64_sizes {
   constexpr unsigned eights() const { return (features() + 7) / 8; }
   /// Of a row's features in shared memory: four rows lie in other banks.
   constexpr unsigned stride() const { return 8 * eights() + 4; }
+  /// Whether rows that a warp will need lie in shared memory, not in registers, and elements from one to the next
+  /// there: an odd number, for rows in other banks.
+  constexpr bool fetches_rows() const { return columns > 2; }
+  constexpr unsigned fetched_stride() const { return fetches_rows() ? columns | 1 : 0; }
   /// Whether a warp has registers for its components' coefficients.
   constexpr bool holds_coefficients() const { return quads() * tiles <= 8 && tiles < 4; }
   /// Eights of rows that a warp has at a time: more of them share coefficients that come from shared memory.
@@ -54,8 +58,8 @@ struct float64_sizes {
   constexpr unsigned table_bits() const { return features() <= 6 ? 10 : 8; }
 };
 
-/// Warps that share rows, at most.
-inline constexpr unsigned most_float64_parts = 16;
+/// Warps of a block that share rows, at most, and blocks that do.
+inline constexpr unsigned most_float64_parts = 16, most_float64_cluster = 8;
 
 /// A mixture in the frame that its components share.
 struct float64_mixture {
@@ -72,10 +76,12 @@ struct float64_mixture {
 struct float64_product_arguments : kernel_arguments<double> {
   unsigned columns = 0;
   unsigned parts = 1;        ///< a power of two that divides the block's warps
+  unsigned cluster = 1;      ///< blocks that share rows; of more than one all warps are parts
   unsigned pack_blocks = 0;  ///< of pack_float64(); none: each block packs the mixture by itself
   unsigned lane_count = 0;   ///< of a shard: at least as many as it has blocks
   float64_mixture mixture;
-  double* states = nullptr;  ///< [shards][lanes][kept][threads]
+  double* states = nullptr;  ///< [shards][lanes][kept][threads] what a launch leaves to the next one
+  bool whole = false;        ///< there is no next one
 };
 
 /// Elements that a warp works in while it packs a component.
@@ -88,20 +94,22 @@ struct float64_places {
   unsigned coefficients;  ///< as in memory
   unsigned constants;
   unsigned origin;    ///< [16], then 1 / unit and units [16]
-  unsigned partial;   ///< [groups][3][parts][8 row_eights]
+  unsigned partial;   ///< [groups][3][parts of the cluster][8 row_eights]
   unsigned head;      ///< [2 threads]
+  unsigned fetched;   ///< [warps][float64_stage_rows][fetched_stride]
   unsigned features;  ///< [groups][buffers][float64_stage_rows][stride], later sums on their way to the lane
   unsigned size;
 
-  __host__ __device__ constexpr float64_places(const float64_sizes& sizes, unsigned parts) {
+  __host__ __device__ constexpr float64_places(const float64_sizes& sizes, unsigned parts, unsigned cluster) {
     const unsigned groups = sizes.warps() / parts, most_tiles = parts * sizes.tiles;
     const unsigned own_sums = sizes.tiles * sizes.eights() * 128;
     coefficients = 16U << sizes.table_bits();
     constants = coefficients + most_tiles * sizes.quads() * 64;
     origin = constants + most_tiles * float64_tile;
     partial = origin + 48;
-    head = partial + groups * 3 * parts * 8 * sizes.row_eights();
-    features = head + 2 * sizes.threads();
+    head = partial + groups * 3 * parts * cluster * 8 * sizes.row_eights();
+    fetched = head + 2 * sizes.threads();
+    features = fetched + sizes.warps() * float64_stage_rows * sizes.fetched_stride();
     const unsigned rows = groups * (parts > 1 ? 2 : 1) * float64_stage_rows * sizes.stride();
     const unsigned halves = groups / 2 * parts * own_sums;
     const unsigned flushed = parts * (sizes.eights() * 128 + sizes.features());

@@ -22,7 +22,7 @@ namespace {
 struct float64_plan {
   const void* function = nullptr;
   float64_sizes sizes{};
-  unsigned parts = 1;
+  unsigned parts = 1, cluster = 1;
   std::size_t shared_bytes = 0;
   group_plan groups;
   std::size_t lanes = 0;
@@ -39,7 +39,22 @@ const void* find_kernel(const statistics_layout& layout, unsigned tiles) {
                                : find_diagonal_float64_kernel(layout.columns(), tiles);
 }
 
-// So many tiles for each warp that the fewest are empty, with as few warps that share rows.
+// Blocks, or clusters of blocks, that a GPU runs at once.
+std::size_t places_of(const accumulator_shape& shape, unsigned cluster) {
+  const double share = cluster > 2 ? share_of_clusters : 1;
+  return std::max<std::size_t>(1,
+                               static_cast<std::size_t>(share * static_cast<double>(shape.multiprocessors)) / cluster);
+}
+
+bool has_clusters() {
+  int device = 0, clusters = 0;
+  cuda::check(cudaGetDevice(&device), "name the current device");
+  cuda::check(cudaDeviceGetAttribute(&clusters, cudaDevAttrClusterLaunch, device), "say whether it has clusters");
+  return clusters != 0;
+}
+
+// So many tiles for each warp that the fewest are empty, with as few warps that share rows, and blocks where one has
+// not warps enough.
 float64_plan cut_components(const accumulator_shape& shape) {
   const statistics_layout& layout = shape.layout;
   const std::size_t wanted = ceiling(layout.components(), float64_tile);
@@ -51,11 +66,15 @@ float64_plan cut_components(const accumulator_shape& shape) {
     if (plan.function == nullptr) continue;
     const covariance_type type = kernel_type(layout);
     plan.sizes = {type, padded_float64_columns(type, static_cast<unsigned>(layout.columns())), tiles};
-    while (std::size_t{plan.parts} * tiles < wanted) plan.parts *= 2;
-    if (plan.sizes.warps() % plan.parts != 0) continue;
-    plan.shared_bytes = float64_places(plan.sizes, plan.parts).size * sizeof(double);
+    const unsigned warps = plan.sizes.warps();
+    while (std::size_t{plan.parts} * plan.cluster * tiles < wanted) {
+      (warps % (2 * plan.parts) == 0 ? plan.parts : plan.cluster) *= 2;
+    }
+    if (plan.cluster > 1 && (plan.parts != warps || plan.cluster > most_float64_cluster || !has_clusters())) continue;
+    plan.shared_bytes = float64_places(plan.sizes, plan.parts, plan.cluster).size * sizeof(double);
     if (plan.shared_bytes > shape.shared_bytes) continue;
-    const double taken = plan.parts * (tiles + float64_tile_cost);
+    const double taken = plan.parts * (tiles + float64_tile_cost) * static_cast<double>(shape.multiprocessors) /
+                         static_cast<double>(places_of(shape, plan.cluster));
     if (taken >= least) continue;
     least = taken;
     best = plan;
@@ -66,15 +85,26 @@ float64_plan cut_components(const accumulator_shape& shape) {
 std::optional<float64_plan> make_plan(const accumulator_shape& shape) {
   float64_plan plan = cut_components(shape);
   if (plan.function == nullptr) return std::nullopt;
+  const std::size_t places = places_of(shape, plan.cluster);
   const std::size_t turn = float64_stage_rows * (plan.sizes.warps() / plan.parts);
   plan.groups = plan_groups(
       shape, [](std::size_t) { return std::size_t{1}; },  // float64 sums need no end
       [&](std::size_t rows, std::size_t all) {
-        return static_cast<double>(ceiling(all, shape.multiprocessors)) *
+        return static_cast<double>(ceiling(all, places)) *
                (static_cast<double>(ceiling(rows, turn) * turn) + float64_group_cost_rows);
       });
-  plan.lanes = std::min(shape.multiprocessors, std::max<std::size_t>(1, plan.groups.groups));
+  plan.lanes = std::min(places, std::max<std::size_t>(1, plan.groups.groups));
   return plan;
+}
+
+block_launch launch_of(const float64_plan& plan, const accumulator_shape& shape) {
+  const std::size_t kept = std::size_t{plan.sizes.kept()} * plan.sizes.threads() * plan.cluster;
+  return {.function = plan.function,
+          .threads = plan.sizes.threads(),
+          .lanes = plan.lanes,
+          .shared_bytes = plan.shared_bytes,
+          .states = ceiling(kept, shape.layout.size()),
+          .cluster = plan.cluster};
 }
 
 // With a kernel that packs the mixture for all blocks, and lanes beside the others'.
@@ -86,16 +116,13 @@ class float64_product_accumulator final : public accumulator<double> {
         type_(shape.layout.type()),
         columns_(static_cast<unsigned>(shape.layout.columns())),
         components_(static_cast<unsigned>(shape.layout.components())),
-        tiles_(plan.parts * plan.sizes.tiles),
+        tiles_(plan.parts * plan.cluster * plan.sizes.tiles),
         coefficients_(std::size_t{tiles_} * plan.sizes.quads() * 64),
         constants_(std::size_t{tiles_} * float64_tile),
         frame_(2 * most_columns),
         apart_(tiles_ * float64_tile / float64_pack_components),
         stopped_(2),
-        own_(shape,
-             block_launch{plan.function, plan.sizes.threads(), plan.lanes, plan.shared_bytes,
-                          ceiling(std::size_t{plan.sizes.kept()} * plan.sizes.threads(), shape.layout.size())},
-             plan.groups, arguments_of(plan)) {
+        own_(shape, launch_of(plan, shape), plan.groups, arguments_of(plan)) {
     // Where no rows were added both write zeros.
     stopped_.fill_with_zeros();
   }
@@ -133,6 +160,7 @@ class float64_product_accumulator final : public accumulator<double> {
     float64_product_arguments arguments;
     arguments.columns = columns_;
     arguments.parts = plan.parts;
+    arguments.cluster = plan.cluster;
     arguments.pack_blocks = tiles_ * float64_tile / float64_pack_components;
     arguments.mixture = mixture();
     return arguments;
@@ -190,11 +218,7 @@ class small_float64_accumulator final : public accumulator<double> {
     arguments.columns = static_cast<unsigned>(shape.layout.columns());
     arguments.parts = plan.parts;
     arguments.mixture.other_stopped = others_stopped_.data();
-    return own_accumulator(
-        shape,
-        block_launch{plan.function, plan.sizes.threads(), plan.lanes, plan.shared_bytes,
-                     ceiling(std::size_t{plan.sizes.kept()} * plan.sizes.threads(), shape.layout.size())},
-        plan.groups, arguments, others_.get());
+    return own_accumulator(shape, launch_of(plan, shape), plan.groups, arguments, others_.get());
   }
 
   std::unique_ptr<lanes_owner<double>> others_;

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 
+#include <shoal/execution/cuda/copy_early.cuh>
 #include <shoal/gmm/cuda/few_columns/float64_powers.cuh>
 #include <shoal/gmm/cuda/few_columns/float64_product_flush.cuh>
 #include <shoal/gmm/cuda/few_columns/float64_product_shape.cuh>
@@ -12,18 +13,6 @@
 #include <shoal/gmm/cuda/few_columns/parts.cuh>
 
 namespace shoal::gmm::few_columns {
-
-/// Warps of a block that share rows.
-struct float64_group {
-  unsigned number, warps;
-  __device__ void sync() const {
-    if (warps > 1) {
-      asm volatile("bar.sync %0, %1;" ::"r"(1 + number), "r"(32 * warps) : "memory");
-    } else {
-      __syncwarp();
-    }
-  }
-};
 
 /// Which of eight rows is column 2 q + half of a product of densities, whose terms threads 4 g + q get. In this order
 /// reads of features for either product are of other banks.
@@ -65,14 +54,16 @@ template <class Shape>
 class float64_warp {
  public:
   __device__ float64_warp(const float64_product_arguments& arguments, double* shared, const float64_places& where)
-      : a(arguments),
+      : group{threadIdx.x / 32 / arguments.parts, arguments.parts, arguments.cluster},
+        a(arguments),
         places(where),
         memory(shared),
-        group{threadIdx.x / 32 / a.parts, a.parts},
         part(threadIdx.x / 32 % a.parts),
+        part_of_all(blockIdx.x % a.cluster * a.parts + part),
         table(own_power_table(memory + where.table)),
-        partial(memory + where.partial + group.number * (3 * a.parts * Shape::batch)),
-        features(memory + where.features + group.number * (buffers() * float64_stage_rows * Shape::stride)) {
+        partial(memory + where.partial + group.number * (3 * group.all() * Shape::batch)),
+        features(memory + where.features + group.number * (buffers() * float64_stage_rows * Shape::stride)),
+        fetched(memory + where.fetched + threadIdx.x / 32 * (float64_stage_rows * Shape::fetched_stride)) {
     const auto* const from = reinterpret_cast<const double2*>(memory + places.coefficients) +
                              part * (Shape::tiles * Shape::quads * 32) + thread;
     if constexpr (Shape::holds_coefficients) {
@@ -82,6 +73,7 @@ class float64_warp {
     coefficients = from;
   }
 
+  const float64_group group;
   float64_sums<Shape> sums;
   row_sums head;
   logarithms densities;
@@ -94,7 +86,7 @@ class float64_warp {
   }
   __device__ void leave() {
     exponents = densities.exponent;
-    for_each_kept([](double number, double& to) { to = number; });
+    if (!a.whole) for_each_kept([](double number, double& to) { to = number; });
     head.log_likelihood += densities.sum();
   }
 
@@ -143,24 +135,24 @@ class float64_warp {
   }
 
   __device__ int columns() const { return Shape::matrix ? Shape::columns : static_cast<int>(a.columns); }
-  /// Whether threads load neighbouring numbers and exchange them, not a row each, of which a warp has 32 lines.
-  __device__ bool loads_lines() const { return Shape::columns > 2 && a.parts == 1; }
   /// The row of number `at` of a stage.
   __device__ unsigned row_of_number(unsigned at) const {
     if constexpr (Shape::matrix) return at / Shape::columns;
     return at * row_factor >> 16;
   }
 
+  /// Rows come to registers where they are short, else to shared memory, as threads load neighbouring numbers.
   __device__ void load(const double* rows, const double* weights, unsigned first, unsigned count,
                        double (&x)[Shape::columns], double& weight) const {
     const unsigned row = first + thread;
     const bool inside = row < count;
-    if (loads_lines()) {
+    if constexpr (Shape::fetches) {
       const unsigned past = count > first ? (count - first) * columns() : 0;
+      const double* const from = rows + std::size_t{first} * columns() + thread;
 #pragma unroll
       for (int i = 0; i < Shape::columns; ++i) {
-        const unsigned at = 32 * i + thread;
-        x[i] = at < past ? __ldg(rows + std::size_t{first} * columns() + at) : 0.0;
+        const unsigned at = 32 * i + thread, of = row_of_number(at), column = at - of * columns();
+        if (i < columns() && at < past) cuda::copy_early(fetched + of * Shape::fetched_stride + column, from + 32 * i);
       }
     } else {
 #pragma unroll
@@ -173,23 +165,21 @@ class float64_warp {
 
   /// A row that weighs nothing is at the origin, where it has a density.
   __device__ void write_features(double (&x)[Shape::columns], double weight, double* stage) const {
+    if constexpr (Shape::fetches) {
+      cuda::wait_for_copies();
+      __syncwarp();
+#pragma unroll
+      for (int i = 0; i < Shape::columns; ++i) x[i] = fetched[thread * Shape::fetched_stride + i];
+    }
     double* places_of_four[4];
 #pragma unroll
     for (unsigned i = 0; i < 4; ++i) places_of_four[i] = stage + thread * Shape::stride + turned(thread, i);
-    if (loads_lines()) {
-#pragma unroll
-      for (int i = 0; i < Shape::columns; ++i) {
-        const unsigned at = 32 * i + thread, row = row_of_number(at), column = at - row * columns();
-        if (i < columns()) stage[row * Shape::stride + column / 4 * 4 + turned(row, column % 4)] = x[i];
-      }
-      __syncwarp();
-#pragma unroll
-      for (int i = 0; i < Shape::columns; ++i) x[i] = i < columns() ? places_of_four[i % 4][i / 4 * 4] : 0.0;
-    }
     const double* const origin = memory + places.origin;
     double z[Shape::columns];
 #pragma unroll
-    for (int i = 0; i < Shape::columns; ++i) z[i] = weight != 0 ? (x[i] - origin[i]) * origin[16 + i] : 0.0;
+    for (int i = 0; i < Shape::columns; ++i) {
+      z[i] = weight != 0 && i < columns() ? (x[i] - origin[i]) * origin[16 + i] : 0.0;
+    }
     const unsigned mask = a.parts - 1;
     make_float64_features<Shape>(z, [&](int feature, double value) {
       if ((static_cast<unsigned>(feature) & mask) == part) places_of_four[feature % 4][feature / 4 * 4] = value;
@@ -280,13 +270,13 @@ class float64_warp {
 
   /// The sum over the warps of the group of what each has for its threads' own values; others' are in `place`.
   __device__ double sum_over_group(double own, double* place) const {
-    if (a.parts == 1) return own;
+    if (group.all() == 1) return own;
     const unsigned at = own_value<values>(g) * 4 + q;
-    if (g < values) place[part * Shape::batch + at] = own;
-    group.sync();
+    if (g < values) group.tell(place + part_of_all * Shape::batch + at, own);
+    group.sync_all();
     double sum = 0;
 #pragma unroll 1
-    for (unsigned other = g / values; other < a.parts; other += 8 / values) sum += place[other * Shape::batch + at];
+    for (unsigned other = g / values; other < group.all(); other += 8 / values) sum += place[other * Shape::batch + at];
 #pragma unroll
     for (unsigned step = 4 * values; step < 32; step *= 2) sum += __shfl_xor_sync(~0U, sum, step);
     return sum;
@@ -307,16 +297,16 @@ class float64_warp {
       }
     }
     double total[values];
-    double sum = sum_over_group(sum_terms(terms, total), partial + exchange * (a.parts * Shape::batch));
+    double sum = sum_over_group(sum_terms(terms, total), partial + exchange * (group.all() * Shape::batch));
     exchange ^= 1;
     const unsigned own = own_value<values>(g);
     const double weight =
         __shfl_sync(~0U, stage_weight, static_cast<int>(at + 8 * (own / 2) + row_of_term(q, own % 2)));
-    const bool rare = static_cast<unsigned>(__double2hiint(sum)) - least_sum_high >= past_sum_high - least_sum_high;
+    const bool rare = !is_usual_sum(sum);
     double moved = 0;
     const bool any_rare = __any_sync(~0U, rare);
     if (any_rare) sum = find_again(rows, at, terms, moved);
-    if (part == 0 && g < values) {
+    if (part_of_all == 0 && g < values) {
       head.weight += weight;
       if (any_rare) {
         head.log_likelihood += weight * (moved + log2(sum));
@@ -354,7 +344,7 @@ class float64_warp {
   /// The same relative to each row's greatest log-density, which this thread's own row gets as `moved`.
   __device__ double find_again(const double* rows, unsigned at, double (&terms)[row_eights][Shape::tiles][4],
                                double& moved) const {
-    double* const place = partial + 2 * (a.parts * Shape::batch);
+    double* const place = partial + 2 * (group.all() * Shape::batch);
     find_densities(rows, at, terms);
     double best[values];
 #pragma unroll
@@ -368,37 +358,40 @@ class float64_warp {
       for (unsigned step = 4; step < 32; step *= 2) most = fmax(most, __shfl_xor_sync(~0U, most, step));
       best[value] = most;
     }
-    if (a.parts > 1) {
+    if (group.all() > 1) {
       if (g == 0) {
 #pragma unroll
-        for (int value = 0; value < values; ++value) place[part * Shape::batch + value * 4 + q] = best[value];
+        for (int value = 0; value < values; ++value) {
+          group.tell(place + part_of_all * Shape::batch + value * 4 + q, best[value]);
+        }
       }
-      group.sync();
+      group.sync_all();
 #pragma unroll
       for (int value = 0; value < values; ++value) {
 #pragma unroll 1
-        for (unsigned other = 0; other < a.parts; ++other) {
+        for (unsigned other = 0; other < group.all(); ++other) {
           best[value] = fmax(best[value], place[other * Shape::batch + value * 4 + q]);
         }
       }
-      group.sync();
+      group.sync_all();
     }
 #pragma unroll
     for (int value = 0; value < values; ++value)
       moved = own_value<values>(g) == static_cast<unsigned>(value) ? best[value] : moved;
     const double sum = sum_over_group(exponentiate(terms, best), place);
-    group.sync();
+    group.sync_all();
     return sum;
   }
 
   const float64_product_arguments& a;
   const float64_places& places;
   double* const memory;
-  const float64_group group;
-  const unsigned part;
+  const unsigned part;         ///< of the block
+  const unsigned part_of_all;  ///< of the cluster
   const unsigned table;
   double* const partial;
   double* const features;
+  double* const fetched;  ///< [float64_stage_rows][fetched_stride] this warp's next rows
   const double2* coefficients;
   double2 held[Shape::holds_coefficients ? Shape::tiles * Shape::quads : 1];
   double exponents = 0;

@@ -71,9 +71,10 @@ std::unique_ptr<lanes_owner<float>> make_teams(const accumulator_shape& shape);
 struct block_launch {
   const void* function = nullptr;  ///< __global__ void(Arguments)
   std::size_t threads = 0;
-  std::size_t lanes = 0;  ///< and blocks of each shard
+  std::size_t lanes = 0;  ///< of each shard
   std::size_t shared_bytes = 0;
-  std::size_t states = 0;  ///< partial sums of a lane that stay apart until the last piece; 0: none
+  std::size_t states = 0;   ///< partial sums of a lane that stay apart until the last piece; 0: none
+  std::size_t cluster = 1;  ///< blocks of each lane
 };
 
 /// Arguments: kernel_arguments<Scalar> or team_arguments. What depends on the block's plan is in those it is made with.
@@ -130,16 +131,27 @@ class lanes_accumulator final : public lanes_owner<Scalar> {
     arguments_.count = piece.count;
     arguments_.first_unit = static_cast<decltype(arguments_.first_unit)>(piece.share_first / cuda::piece_unit);
     arguments_.fresh = fresh_;
+    // All rows that are summed together: nobody will ask for what a launch leaves.
+    if constexpr (requires { arguments_.whole; }) {
+      arguments_.whole = piece.share_first == 0 && piece.count >= shard_rows_;
+    }
     if (most_shards_ > 1) shards_ = std::max(shards_, ceiling(piece.count, shard_rows_));
     arguments_.shard_units = static_cast<decltype(arguments_.shard_units)>(
         ceiling(shards_ == 1 ? piece.count : shard_rows_, cuda::piece_unit));
-    cudaLaunchAttribute attribute{};
+    cudaLaunchAttribute attributes[2] = {};
     cudaLaunchConfig_t configuration{};
-    configuration.gridDim = dim3(static_cast<unsigned>(launch_.lanes), static_cast<unsigned>(shards_));
+    const auto cluster = static_cast<unsigned>(launch_.cluster);
+    configuration.gridDim = dim3(static_cast<unsigned>(launch_.lanes) * cluster, static_cast<unsigned>(shards_));
     configuration.blockDim = dim3(static_cast<unsigned>(launch_.threads));
     configuration.dynamicSmemBytes = launch_.shared_bytes;
     configuration.stream = stream;
-    cuda::start_early(configuration, attribute);
+    cuda::start_early(configuration, attributes[0]);
+    if (cluster > 1) {
+      attributes[1].id = cudaLaunchAttributeClusterDimension;
+      attributes[1].val.clusterDim = {cluster, 1, 1};
+      configuration.attrs = attributes;
+      configuration.numAttrs = 2;
+    }
     void* passed[] = {&arguments_};
     cuda::check(cudaLaunchKernelExC(&configuration, launch_.function, passed),
                 "launch the mixture's kernel for few columns");

@@ -83,21 +83,32 @@ __device__ unsigned place_of_sum(unsigned columns, unsigned k, unsigned i, unsig
   return (tile * 4 + place.feature % 2 * 2 + k % 2) * 32 + place.thread * 4 + k % origin_components / 2;
 }
 
-/// Sum (i, j) of component k about the centre that `shift` [Columns] beyond the origin is. `totals` [sums][components]
-/// are about the origin.
-template <int Columns, class Shift>
-__device__ double sum_about_centre(const double* totals, unsigned components, unsigned k, unsigned i, unsigned j,
-                                   const Shift& shift) {
+/// Element (i, j) of the triangle of Columns + 1 columns, i <= j, from its place in it, and the other way around.
+template <int Columns>
+__device__ constexpr unsigned triangle_start(unsigned i) {
+  return i * (Columns + 1) - i * (i - 1) / 2;
+}
+template <int Columns>
+__device__ void find_element(unsigned place, unsigned& i, unsigned& j) {
+  i = 0;
+#pragma unroll
+  for (unsigned next = 1; next <= Columns; ++next) i += place >= triangle_start<Columns>(next) ? 1 : 0;
+  j = i + place - triangle_start<Columns>(i);
+}
+
+/// Sum (i, j) of a component about its centre, which `shift` [Columns] beyond the origin is. `totals` [sums] are about
+/// the origin.
+template <int Columns>
+__device__ double sum_about_centre(const double* totals, unsigned i, unsigned j, const double* shift) {
   constexpr unsigned one = Columns;
   const auto total = [&](unsigned first, unsigned second) {
-    const unsigned place = first * (Columns + 1) - first * (first - 1) / 2 + (second - first);
-    return totals[place * components + k];
+    return totals[triangle_start<Columns>(first) + (second - first)];
   };
   const double own = total(i, j);
   if (i == one) return own;
   const double weight = total(one, one);
-  if (j == one) return own - weight * shift(i);
-  return own + (shift(i) * (weight * shift(j) - total(j, one)) - shift(j) * total(i, one));
+  if (j == one) return own - weight * shift[i];
+  return own + (shift[i] * (weight * shift[j] - total(j, one)) - shift[j] * total(i, one));
 }
 
 }  // namespace shoal::gmm::few_columns

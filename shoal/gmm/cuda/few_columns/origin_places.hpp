@@ -6,6 +6,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include <shoal/gmm/cuda/few_columns/kernels.hpp>
+
 namespace shoal::gmm::few_columns {
 
 /// Columns that there is room for; fewer are filled up with zeros. Components and rows of one product.
@@ -22,7 +24,19 @@ inline constexpr unsigned quad = 4, quad_factors = 3;
 inline constexpr unsigned origin_row_stride = 12, origin_offset_stride = 10;
 
 /// Powers of two in a table.
-inline constexpr unsigned origin_powers = 2048;
+inline constexpr unsigned origin_power_bits = 10, origin_powers = 1U << origin_power_bits;
+
+/// Rows that a warp takes at a time.
+inline constexpr unsigned origin_tile_rows = 32;
+
+/// Numbers of a thread that go on from one launch to the next, at most.
+inline constexpr unsigned origin_kept = 28;
+
+/// What a launch is told where rows may be moved to one origin: sums about it stay in registers for all of a launch.
+struct origin_arguments : kernel_arguments<double> {
+  double* states = nullptr;  ///< [shards][lanes][origin_kept][threads] what a launch leaves to the next one
+  bool whole = false;        ///< there is no next one
+};
 
 /// What stands for compiled_kernel::origin_function where there are more than origin_components.
 const void* find_many_origin_kernel(std::size_t columns);
@@ -33,8 +47,10 @@ struct origin_places {
   unsigned offsets;      ///< [quads][quad][origin_offset_stride]
   unsigned constants;    ///< [most_origin_components]
   unsigned origin;       ///< [8]
+  unsigned shifts;       ///< [components][columns] of components' centres from there
+  unsigned heads;        ///< [warps][2]
   unsigned powers;       ///< [origin_powers] of two
-  unsigned totals;       ///< [sums][components]
+  unsigned totals;       ///< [components][sums]
   unsigned warps;        ///< [warps][warp_size]: 32 rows and their responsibilities, then the warps' sums
   unsigned share_stride;
   unsigned warp_size;
@@ -45,7 +61,9 @@ struct origin_places {
     offsets = 64 * quad_factors * quads;
     constants = offsets + quad * origin_offset_stride * quads;
     origin = constants + most_origin_components;
-    powers = origin + 8;
+    shifts = origin + 8;
+    heads = shifts + (columns * components + 1) / 2 * 2;
+    powers = heads + 2 * warp_count;
     totals = powers + origin_powers;
     warps = totals + ((columns + 1) * (columns + 2) / 2 * components + 1) / 2 * 2;
     share_stride = components <= 8 ? 12 : 20;

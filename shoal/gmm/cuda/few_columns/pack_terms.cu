@@ -65,18 +65,19 @@ __global__ void __launch_bounds__(frame_threads)
 
 // A thread for each column of a component, of which there are `padded`, 8 or 16.
 __global__ void __launch_bounds__(component_threads)
-    pack_components(const prepared_parameters<float> parameters, bool spherical, unsigned columns, unsigned padded,
-                    unsigned components, unsigned tiles, const product_mixture mixture) {
+    pack_components(const prepared_parameters<float> parameters, bool spherical, bool held, unsigned columns,
+                    unsigned padded, unsigned components, unsigned tiles, const product_mixture mixture) {
   cuda::wait_for_predecessor();
   const prepared_components<double>& in = parameters.in_double;
   const unsigned place = blockIdx.x * component_threads + threadIdx.x, k = place / padded, j = place % padded;
-  const unsigned steps = product_steps(spherical ? covariance_type::spherical : covariance_type::diag, padded);
+  const covariance_type type = spherical ? covariance_type::spherical : covariance_type::diag;
+  const unsigned steps = held ? held_steps(type, padded) : product_steps(type, padded);
   const product_column column = mixture.columns[j];
   const double unit = static_cast<double>(column.unit);
-  const bool held = k < components && in.log_constants[k < components ? k : 0] != -INFINITY;
+  const bool present = k < components && in.log_constants[k < components ? k : 0] != -INFINITY;
   double line = 0, curve = 0, squared_distance = 0;
   bool near = fabsf(column.shift) <= 1e30F;  // comparisons that a NaN fails
-  if (held && j < columns) {
+  if (present && j < columns) {
     const unsigned at = k * columns + j;
     const double factor = in.factors[at], ratio = factor * unit;
     const double distance = (in.centres[at] + static_cast<double>(column.shift) * unit) * factor - in.offsets[at];
@@ -94,31 +95,36 @@ __global__ void __launch_bounds__(component_threads)
     *mixture.other_stopped = *parameters.stopped != 0 ? 1 : 0;
   }
   if (k >= tiles * product_components) return;
-  write_operand(mixture, k, j, steps, line);
-  if (!spherical) {
-    write_operand(mixture, k, padded + j, steps, curve);
-  } else if (padded == 8) {
-    write_operand(mixture, k, 8 + j, steps, j == 0 ? curve : 0);  // that of ‖z‖², and the rest of a product
-  }
-  if (j != 0) return;
   product_constants constants{-1e30F, 0};
-  if (held) {
+  if (present) {
     constants.constant = static_cast<float>(log2_e * (in.log_constants[k] - 0.5 * squared_distance));
     if (spherical) constants.norm_factor = static_cast<float>(curve);
   }
-  mixture.constants[k] = constants;
+  write_operand(mixture, k, j, steps, line);
+  if (!spherical) {
+    write_operand(mixture, k, padded + j, steps, curve);
+  } else if (held) {
+    // Those of ‖z‖², of 1 for each term of the constant, and of the terms of what a row's densities have in common.
+    const double constant = fmax(static_cast<double>(constants.constant), -static_cast<double>(most_float16));
+    const double high = static_cast<double>(__half2float(__double2half(constant)));
+    const double behind[] = {curve, high, constant - high, 1, 1};
+    write_operand(mixture, k, padded + j, steps, j < 5 ? behind[j] : 0);
+  } else if (padded == 8) {
+    write_operand(mixture, k, 8 + j, steps, j == 0 ? curve : 0);  // that of ‖z‖², and the rest of a product
+  }
+  if (j == 0) mixture.constants[k] = constants;
 }
 
 }  // namespace
 
 void pack_terms(const prepared_parameters<float>& parameters, covariance_type type, unsigned columns,
-                unsigned components, unsigned tiles, const product_mixture& mixture, cudaStream_t stream) {
+                unsigned components, unsigned tiles, bool held, const product_mixture& mixture, cudaStream_t stream) {
   const unsigned padded = product_columns(type, columns);
   const unsigned threads = components < frame_threads ? (components + 31) / 32 * 32 : frame_threads;
   cuda::launch_in_turn(find_frame, padded, threads, 0, stream, parameters, columns, components, mixture);
   const unsigned blocks = (tiles * product_components * padded + component_threads - 1) / component_threads;
   cuda::launch_in_turn(pack_components, blocks, component_threads, 0, stream, parameters,
-                       type == covariance_type::spherical, columns, padded, components, tiles, mixture);
+                       type == covariance_type::spherical, held, columns, padded, components, tiles, mixture);
 }
 
 }  // namespace shoal::gmm::few_columns

@@ -1,7 +1,6 @@
 // Products on tensor cores while components lie near each other, and another room's kernels where they do not.
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -11,6 +10,7 @@
 #include <shoal/core/error.hpp>
 #include <shoal/gmm/cuda/few_columns/few_columns.hpp>
 #include <shoal/gmm/cuda/few_columns/lanes.hpp>
+#include <shoal/gmm/cuda/few_columns/product_turns.hpp>
 #include <shoal/gmm/cuda/few_columns/products.hpp>
 #include <shoal/gmm/cuda/few_columns/products_tuning.hpp>
 
@@ -71,68 +71,31 @@ std::optional<product_plan> make_plan(const accumulator_shape& shape) {
   return plan;
 }
 
-class product_accumulator final : public accumulator<float> {
- public:
-  product_accumulator(const accumulator_shape& shape, const product_plan& plan,
-                      std::unique_ptr<accumulator<float>> other)
-      : other_(std::move(other)),
-        type_(shape.layout.type()),
-        columns_(static_cast<unsigned>(shape.layout.columns())),
-        components_(static_cast<unsigned>(shape.layout.components())),
-        tiles_(plan.tiles),
-        frame_(product_columns(type_, columns_)),
-        constants_(plan.tiles * product_components),
-        operands_(std::size_t{plan.tiles} * product_steps(type_, product_columns(type_, columns_)) * 512),
-        stopped_(2),
-        mixture_{frame_.data(), constants_.data(), operands_.data(), stopped_.data(), stopped_.data() + 1},
-        own_(shape, block_launch{plan.kernel.function, 32 * product_warps, plan.lanes, plan.shared_bytes}, plan.groups,
-             arguments_of(plan)) {}
+struct product_packing {
+  covariance_type type;
+  unsigned columns;
+  unsigned components;
+  unsigned tiles;
 
-  bool keeps_shards_apart() const override { return other_->keeps_shards_apart(); }
-
-  void clear(const prepared_parameters<float>& parameters, cudaStream_t stream) override {
-    pack_products(parameters, type_, columns_, components_, tiles_, mixture_, stream);
-    own_.clear(unless(mixture_.own_stopped, parameters), stream);
-    other_->clear(unless(mixture_.other_stopped, parameters), stream);
+  void operator()(const prepared_parameters<float>& parameters, const product_mixture& mixture,
+                  cudaStream_t stream) const {
+    pack_products(parameters, type, columns, components, tiles, mixture, stream);
   }
-
-  void add(const cuda::device_piece<float>& piece, const prepared_parameters<float>& parameters,
-           cudaStream_t stream) override {
-    own_.add(piece, unless(mixture_.own_stopped, parameters), stream);
-    other_->add(piece, unless(mixture_.other_stopped, parameters), stream);
-  }
-
-  void merge(double* statistics, const prepared_parameters<float>& parameters, cudaStream_t stream) override {
-    own_.merge(statistics, unless(mixture_.own_stopped, parameters), stream);
-    other_->merge(statistics, unless(mixture_.other_stopped, parameters), stream);
-  }
-
- private:
-  static prepared_parameters<float> unless(const int* stopped, prepared_parameters<float> parameters) {
-    parameters.stopped = stopped;
-    return parameters;
-  }
-  product_arguments arguments_of(const product_plan& plan) const {
-    product_arguments arguments;
-    arguments.columns = columns_;
-    arguments.share = plan.share;
-    arguments.tiles = plan.tiles;
-    arguments.mixture = mixture_;
-    return arguments;
-  }
-
-  std::unique_ptr<accumulator<float>> other_;
-  covariance_type type_;
-  unsigned columns_;
-  unsigned components_;
-  unsigned tiles_;
-  cuda::device_buffer<product_column> frame_;
-  cuda::device_buffer<product_constants> constants_;
-  cuda::device_buffer<std::uint16_t> operands_;
-  cuda::device_buffer<int> stopped_;
-  product_mixture mixture_;
-  lanes_accumulator<float, product_arguments> own_;
 };
+
+std::unique_ptr<accumulator<float>> make_turns(const accumulator_shape& shape, const product_plan& plan,
+                                               std::unique_ptr<accumulator<float>> other) {
+  const covariance_type type = shape.layout.type();
+  const product_packing pack{type, static_cast<unsigned>(shape.layout.columns()),
+                             static_cast<unsigned>(shape.layout.components()), plan.tiles};
+  product_arguments arguments;
+  arguments.columns = pack.columns;
+  arguments.share = plan.share;
+  arguments.tiles = plan.tiles;
+  return std::make_unique<product_turns<product_arguments, product_packing>>(
+      shape, block_launch{plan.kernel.function, 32 * product_warps, plan.lanes, plan.shared_bytes}, plan.groups,
+      plan.tiles, product_steps(type, product_columns(type, pack.columns)), arguments, pack, std::move(other));
+}
 
 }  // namespace
 
@@ -145,7 +108,7 @@ bool suits_products(const accumulator_shape& shape) {
 std::unique_ptr<accumulator<float>> make_product_accumulator(const accumulator_shape& shape,
                                                              std::unique_ptr<accumulator<float>> other) {
   if (const std::optional<product_plan> plan = make_plan(shape)) {
-    return std::make_unique<product_accumulator>(shape, *plan, std::move(other));
+    return make_turns(shape, *plan, std::move(other));
   }
   throw bad_argument(fmt::format(
       "products of few columns take full, diagonal and spherical covariances without weights, 1 to {} columns, "

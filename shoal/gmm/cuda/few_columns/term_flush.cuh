@@ -39,9 +39,9 @@ __device__ void flush_tile(const term_arguments& a, const product_column* frame,
     double* const to = lane + head_size + std::size_t{inside ? k : 0} * size;
     double weight, norm = 0;
     if constexpr (Shape::extended) {
-      // Features 8 and 9.
-      weight = __shfl_sync(~0U, back * sum_of.moment(1, 2 * half + 1), static_cast<int>(4 * g));
-      norm = __shfl_sync(~0U, back * sum_of.moment(1, 2 * half), static_cast<int>(4 * g));
+      // Behind the columns.
+      weight = __shfl_sync(~0U, back * sum_of.moment(eights, 2 * half + 1), static_cast<int>(4 * g));
+      norm = __shfl_sync(~0U, back * sum_of.moment(eights, 2 * half), static_cast<int>(4 * g));
     } else {
       weight = back * sum_of.weight(half);
       if constexpr (Shape::fine) weight = sum_of_four(weight);
@@ -108,7 +108,8 @@ struct sums_in_memory {
 template <class Shape>
 __device__ void flush_terms(const term_arguments& a, const product_column* frame, float* buffer, unsigned first_tile,
                             const term_sums<Shape>& sums, double* lane) {
-  if (a.parts == term_warps) {
+  const unsigned warps = blockDim.x / 32;
+  if (a.parts == warps) {
 #pragma unroll
     for (int tile = 0; tile < Shape::tiles; ++tile) {
       flush_tile<Shape>(a, frame, first_tile + tile, sums_in_registers<Shape>{sums, tile}, lane);
@@ -133,12 +134,12 @@ __device__ void flush_terms(const term_arguments& a, const product_column* frame
     }
   }
   __syncthreads();
-  for (unsigned tile = threadIdx.x / 32; tile < a.parts * Shape::tiles; tile += term_warps) {
+  for (unsigned tile = threadIdx.x / 32; tile < a.parts * Shape::tiles; tile += warps) {
     const unsigned part = tile / Shape::tiles, of = tile % Shape::tiles;
     const float* const from =
         buffer + part * in_memory::warp_places + of * in_memory::tile_places * 32 + threadIdx.x % 32;
-    flush_tile<Shape>(a, frame, tile,
-                      in_memory{from, a.parts * in_memory::warp_places, term_warps * in_memory::warp_places}, lane);
+    flush_tile<Shape>(a, frame, tile, in_memory{from, a.parts * in_memory::warp_places, warps * in_memory::warp_places},
+                      lane);
   }
   __syncthreads();
 }
@@ -151,7 +152,7 @@ __device__ inline void flush_term_heads(const term_arguments& a, row_sums* heads
   __syncthreads();
   if (threadIdx.x == 0) {
     row_sums all;
-    for (unsigned warp = 0; warp < term_warps; ++warp) {
+    for (unsigned warp = 0; warp < blockDim.x / 32; ++warp) {
       all.log_likelihood += heads[warp].log_likelihood;
       all.weight += heads[warp].weight;
     }
@@ -185,14 +186,14 @@ __device__ __noinline__ void far_term_rows(const term_arguments& a, const unsign
         return c.log_constants[k] - 0.5 * norm;
       };
       double best = -INFINITY;
-      for (unsigned k = threadIdx.x; k < a.components; k += term_threads) best = fmax(best, log_density(k));
+      for (unsigned k = threadIdx.x; k < a.components; k += blockDim.x) best = fmax(best, log_density(k));
       buffer[threadIdx.x] = best;
       __syncthreads();
-      for (unsigned other = 0; other < term_threads; ++other) best = fmax(best, buffer[other]);
+      for (unsigned other = 0; other < blockDim.x; ++other) best = fmax(best, buffer[other]);
       double sum = 0;
-      for (unsigned k = threadIdx.x; k < a.components; k += term_threads) sum += exp(log_density(k) - best);
+      for (unsigned k = threadIdx.x; k < a.components; k += blockDim.x) sum += exp(log_density(k) - best);
       sum = block.sum(sum);
-      for (unsigned k = threadIdx.x; k < a.components; k += term_threads) {
+      for (unsigned k = threadIdx.x; k < a.components; k += blockDim.x) {
         const double share = exp(log_density(k) - best) / sum;
         double* const to = lane + head_size + std::size_t{k} * size;
         add_to_lane(to[0], share);

@@ -13,7 +13,7 @@
 #include <shoal/execution/cuda/launch.cuh>
 #include <shoal/gmm/cuda/few_columns/block_lanes.cuh>
 #include <shoal/gmm/cuda/few_columns/term_flush.cuh>
-#include <shoal/gmm/cuda/few_columns/term_whole_rows.cuh>
+#include <shoal/gmm/cuda/few_columns/term_sums.cuh>
 
 namespace shoal::gmm::few_columns {
 
@@ -126,62 +126,6 @@ __global__ void __launch_bounds__(term_threads, term_blocks)
   });
 }
 
-/// The same where a warp has registers for all components of its rows: no warp waits for another one before a group
-/// ends.
-template <class Shape>
-__global__ void __launch_bounds__(term_threads, term_blocks)
-    accumulate_whole_rows(const __grid_constant__ term_arguments a) {
-  extern __shared__ __align__(16) unsigned char memory[];
-  cuda::wait_for_predecessor();
-  if (*a.parameters.stopped != 0) return;
-  const term_places places(Shape::type, Shape::columns, Shape::tiles);
-  auto* const frame = reinterpret_cast<product_column*>(memory + places.frame);
-  const auto* const notes = reinterpret_cast<const row_note*>(memory + places.notes);
-  auto* const heads = reinterpret_cast<row_sums*>(memory + places.heads);
-  auto* const far = reinterpret_cast<unsigned*>(memory + places.far);
-  const auto* const stage = reinterpret_cast<const std::uint16_t*>(memory + places.stage);
-  auto* const buffer = reinterpret_cast<float*>(memory + places.stage);
-  lane_sums lane = lane_of_block(a);
-  fill_empty(a, lane);
-  if (threadIdx.x < Shape::columns) frame[threadIdx.x] = a.mixture.columns[threadIdx.x];
-  for (unsigned i = threadIdx.x; i < term_places::far_words; i += term_threads) far[i] = 0;
-  __syncthreads();
-  const unsigned warp = threadIdx.x / 32;
-  for_each_group(a, [&](std::size_t begin, std::size_t end) {
-    const auto count = static_cast<unsigned>(end - begin);
-    const float* const rows = a.rows + begin * a.columns;
-    row_sums head;
-    bool any_far = false;
-    term_sums<Shape> sums;
-    sums.clear();
-    // Each warp has a part of the stage for itself.
-    constexpr unsigned own_rows = 32;
-    const unsigned at = warp * own_rows;
-    const std::uint16_t* const own = stage + at * Shape::stride;
-    for (unsigned first = at; first < count; first += term_warps * own_rows) {
-      __syncwarp();
-      stage_rows<Shape, own_rows>(a, places, memory, rows + std::size_t{first - at} * a.columns, at,
-                                  count - (first - at));
-#pragma unroll 1
-      for (unsigned i = 0; i < own_rows && first + i < count; i += product_rows) {
-        const std::uint16_t* const high = own + i * Shape::stride;
-        any_far = add_whole_rows<Shape>(a, high, high + term_stage_rows * Shape::stride, notes + at + i, first + i,
-                                        count, far, head, sums) ||
-                  any_far;
-      }
-    }
-    any_far = __syncthreads_or(any_far) != 0;
-    flush_terms<Shape>(a, frame, buffer, 0, sums, lane.values);
-    flush_term_heads(a, heads, head, lane.values);
-    if (any_far) {
-      __syncthreads();
-      far_term_rows<Shape>(a, far, reinterpret_cast<double*>(buffer), rows, count, lane.values);
-      for (unsigned i = threadIdx.x; i < term_places::far_words; i += term_threads) far[i] = 0;
-      __syncthreads();
-    }
-  });
-}
-
 template <covariance_type Type, int Columns, int Tiles = static_cast<int>(least_term_tiles(Type, Columns))>
 const void* find_term_kernel_of(unsigned tiles, bool fine) {
   if constexpr (Tiles < static_cast<int>(most_term_tiles(Type, Columns))) {
@@ -190,14 +134,4 @@ const void* find_term_kernel_of(unsigned tiles, bool fine) {
   return fine ? reinterpret_cast<const void*>(&accumulate_by_terms<term_shape<Type, Columns, Tiles, 3>>)
               : reinterpret_cast<const void*>(&accumulate_by_terms<term_shape<Type, Columns, Tiles, 1>>);
 }
-/// For least_whole_tiles … most_whole_tiles tiles of all components.
-template <covariance_type Type, int Tiles = static_cast<int>(least_whole_tiles)>
-const void* find_whole_kernel_of(unsigned tiles) {
-  if constexpr (Tiles < static_cast<int>(most_whole_tiles)) {
-    if (tiles > Tiles) return find_whole_kernel_of<Type, Tiles + 1>(tiles);
-  }
-  return reinterpret_cast<const void*>(
-      &accumulate_whole_rows<term_shape<Type, static_cast<int>(most_whole_columns), Tiles, 1>>);
-}
-
 }  // namespace shoal::gmm::few_columns

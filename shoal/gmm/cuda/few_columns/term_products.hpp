@@ -11,6 +11,9 @@
 
 namespace shoal::gmm::few_columns {
 
+/// What float16 has room for.
+inline constexpr float most_float16 = 65000;
+
 /// Warps of a block, of which a multiprocessor has two.
 inline constexpr unsigned term_warps = 8;
 inline constexpr unsigned term_threads = 32 * term_warps;
@@ -27,10 +30,16 @@ constexpr unsigned least_term_tiles(covariance_type type, std::size_t columns) {
   return product_steps(type, product_columns(type, columns)) == 1 ? 3 : 2;
 }
 
-/// Columns and tiles of all components that a warp has registers for, densities and moments, in eleven bits; and the
-/// fewest tiles that kernels are made for.
-inline constexpr unsigned most_whole_columns = 8;
-inline constexpr unsigned least_whole_tiles = 3, most_whole_tiles = 4;
+/// Where densities are found once, in eleven bits: the eights of rows that a warp has them of at a time, for so many
+/// tiles of components (held_tiles).
+constexpr int held_row_eights(int warp_tiles) { return warp_tiles <= 2 ? 4 : 2; }
+/// Rows of a warp whose features lie in shared memory at a time.
+inline constexpr unsigned held_stage_rows = 64;
+/// Eights of a row's features, and products of sixteen: z and z², or z, ‖z‖² and what belongs to all columns.
+constexpr unsigned held_eights(covariance_type type, unsigned columns) {
+  return type == covariance_type::spherical ? columns / 8 + 1 : columns / 4;
+}
+constexpr unsigned held_steps(covariance_type type, unsigned columns) { return (held_eights(type, columns) + 1) / 2; }
 
 /// What a launch is told. `parts` warps of a block have components of their own and all have the same rows; the others
 /// do the same for other rows. Components that these have no registers for are done in further rounds.
@@ -46,15 +55,16 @@ struct term_arguments : kernel_arguments<float> {
 /// (`fine`) or eleven bits of each factor.
 const void* find_diagonal_term_kernel(std::size_t columns, unsigned warp_tiles, bool fine);
 const void* find_spherical_term_kernel(std::size_t columns, unsigned warp_tiles, bool fine);
-/// The same for all components in each warp, least_whole_tiles to most_whole_tiles, up to most_whole_columns, in eleven
-/// bits.
-const void* find_diagonal_whole_kernel(unsigned tiles);
-const void* find_spherical_whole_kernel(unsigned tiles);
+/// The same for densities that are found once, for the tiles a warp that held_tiles() says, in eleven bits.
+const void* find_diagonal_held_kernel(std::size_t columns, unsigned warp_tiles);
+const void* find_spherical_held_kernel(std::size_t columns, unsigned warp_tiles);
+std::size_t held_shared_bytes(covariance_type type, std::size_t columns, unsigned warp_tiles);
 /// Of a block.
 std::size_t term_shared_bytes(covariance_type type, std::size_t columns, unsigned warp_tiles);
 
-/// Writes `mixture` and who works, as pack_products does, for any number of components.
+/// Writes `mixture` and who works, as pack_products does, for any number of components. `held`: for densities that are
+/// found once.
 void pack_terms(const prepared_parameters<float>& parameters, covariance_type type, unsigned columns,
-                unsigned components, unsigned tiles, const product_mixture& mixture, cudaStream_t stream);
+                unsigned components, unsigned tiles, bool held, const product_mixture& mixture, cudaStream_t stream);
 
 }  // namespace shoal::gmm::few_columns

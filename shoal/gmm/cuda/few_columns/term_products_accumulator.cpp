@@ -2,7 +2,6 @@
 // they do not.
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -13,6 +12,7 @@
 #include <shoal/core/error.hpp>
 #include <shoal/gmm/cuda/few_columns/few_columns.hpp>
 #include <shoal/gmm/cuda/few_columns/lanes.hpp>
+#include <shoal/gmm/cuda/few_columns/product_turns.hpp>
 #include <shoal/gmm/cuda/few_columns/term_products.hpp>
 #include <shoal/gmm/cuda/few_columns/term_products_tuning.hpp>
 
@@ -26,6 +26,9 @@ struct term_plan {
   unsigned warp_tiles = 0;  // of a warp
   unsigned parts = 1;
   unsigned rounds = 1;
+  unsigned warps = term_warps;
+  unsigned blocks = term_blocks;  // of a multiprocessor
+  bool held = false;              // densities are found once
   std::size_t shared_bytes = 0;
   group_plan groups;
   std::size_t lanes = 0;
@@ -48,6 +51,20 @@ void cut_components(term_plan& plan, unsigned least_tiles, unsigned most_tiles) 
   }
 }
 
+// The same for warps that have registers for the densities of all components. Returns whether they have.
+bool hold_components(term_plan& plan, std::size_t columns) {
+  const unsigned warp_tiles = held_tiles(columns, plan.tiles);
+  const auto parts = static_cast<unsigned>(ceiling(plan.tiles, warp_tiles));
+  if (parts > term_warps) return false;
+  plan.held = true;
+  plan.warp_tiles = warp_tiles;
+  plan.parts = parts;
+  plan.tiles = parts * warp_tiles;
+  plan.warps = term_warps / parts * parts;
+  plan.blocks = term_warps * term_blocks / plan.warps;
+  return true;
+}
+
 std::optional<term_plan> make_plan(const accumulator_shape& shape) {
   const statistics_layout& layout = shape.layout;
   const std::size_t columns = layout.columns();
@@ -58,25 +75,24 @@ std::optional<term_plan> make_plan(const accumulator_shape& shape) {
   }
   term_plan plan;
   plan.tiles = static_cast<unsigned>(ceiling(layout.components(), product_components));
-  cut_components(plan, least_term_tiles(type, columns), most_term_tiles(type, columns));
   const bool fine = shape.precision == precision::float32;
-  if (!fine && columns <= most_whole_columns && plan.tiles <= most_whole_tiles) {
-    plan.warp_tiles = plan.tiles = std::max(plan.tiles, least_whole_tiles);
-    plan.parts = plan.rounds = 1;
-    plan.function = type == covariance_type::diag ? find_diagonal_whole_kernel(plan.tiles)
-                                                  : find_spherical_whole_kernel(plan.tiles);
+  if (!fine && hold_components(plan, columns)) {
+    plan.function = type == covariance_type::diag ? find_diagonal_held_kernel(columns, plan.warp_tiles)
+                                                  : find_spherical_held_kernel(columns, plan.warp_tiles);
+    plan.shared_bytes = held_shared_bytes(type, columns, plan.warp_tiles);
   } else {
+    cut_components(plan, least_term_tiles(type, columns), most_term_tiles(type, columns));
     plan.function = type == covariance_type::diag ? find_diagonal_term_kernel(columns, plan.warp_tiles, fine)
                                                   : find_spherical_term_kernel(columns, plan.warp_tiles, fine);
+    plan.shared_bytes = term_shared_bytes(type, columns, plan.warp_tiles);
   }
-  plan.shared_bytes = term_shared_bytes(type, columns, plan.warp_tiles);
   if (plan.shared_bytes > shape.shared_bytes) return std::nullopt;
-  const std::size_t places = shape.multiprocessors * term_blocks;
+  const std::size_t places = shape.multiprocessors * plan.blocks;
   plan.groups = plan_groups(
       shape,
       [&](std::size_t rows) {
         const bool fits = plan.rounds == 1 || rows <= term_stage_rows;
-        return fits ? ceiling(rows, term_warps / plan.parts * product_rows) : std::numeric_limits<std::size_t>::max();
+        return fits ? ceiling(rows, plan.warps / plan.parts * product_rows) : std::numeric_limits<std::size_t>::max();
       },
       [&](std::size_t rows, std::size_t all) {
         return static_cast<double>(ceiling(all, places)) *
@@ -87,69 +103,34 @@ std::optional<term_plan> make_plan(const accumulator_shape& shape) {
   return plan;
 }
 
-class term_product_accumulator final : public accumulator<float> {
- public:
-  term_product_accumulator(const accumulator_shape& shape, const term_plan& plan,
-                           std::unique_ptr<accumulator<float>> other)
-      : other_(std::move(other)),
-        type_(shape.layout.type()),
-        columns_(static_cast<unsigned>(shape.layout.columns())),
-        components_(static_cast<unsigned>(shape.layout.components())),
-        tiles_(plan.tiles),
-        frame_(most_columns),
-        constants_(std::size_t{plan.tiles} * product_components),
-        operands_(std::size_t{plan.tiles} * product_steps(type_, product_columns(type_, columns_)) * 512),
-        stopped_(2),
-        mixture_{frame_.data(), constants_.data(), operands_.data(), stopped_.data(), stopped_.data() + 1},
-        own_(shape, block_launch{plan.function, term_threads, plan.lanes, plan.shared_bytes}, plan.groups,
-             arguments_of(plan)) {}
+struct term_packing {
+  covariance_type type;
+  unsigned columns;
+  unsigned components;
+  unsigned tiles;
+  bool held;
 
-  bool keeps_shards_apart() const override { return other_->keeps_shards_apart(); }
-
-  void clear(const prepared_parameters<float>& parameters, cudaStream_t stream) override {
-    pack_terms(parameters, type_, columns_, components_, tiles_, mixture_, stream);
-    own_.clear(unless(mixture_.own_stopped, parameters), stream);
-    other_->clear(unless(mixture_.other_stopped, parameters), stream);
+  void operator()(const prepared_parameters<float>& parameters, const product_mixture& mixture,
+                  cudaStream_t stream) const {
+    pack_terms(parameters, type, columns, components, tiles, held, mixture, stream);
   }
-
-  void add(const cuda::device_piece<float>& piece, const prepared_parameters<float>& parameters,
-           cudaStream_t stream) override {
-    own_.add(piece, unless(mixture_.own_stopped, parameters), stream);
-    other_->add(piece, unless(mixture_.other_stopped, parameters), stream);
-  }
-
-  void merge(double* statistics, const prepared_parameters<float>& parameters, cudaStream_t stream) override {
-    own_.merge(statistics, unless(mixture_.own_stopped, parameters), stream);
-    other_->merge(statistics, unless(mixture_.other_stopped, parameters), stream);
-  }
-
- private:
-  static prepared_parameters<float> unless(const int* stopped, prepared_parameters<float> parameters) {
-    parameters.stopped = stopped;
-    return parameters;
-  }
-  term_arguments arguments_of(const term_plan& plan) const {
-    term_arguments arguments;
-    arguments.columns = columns_;
-    arguments.tiles = plan.tiles;
-    arguments.parts = plan.parts;
-    arguments.rounds = plan.rounds;
-    arguments.mixture = mixture_;
-    return arguments;
-  }
-
-  std::unique_ptr<accumulator<float>> other_;
-  covariance_type type_;
-  unsigned columns_;
-  unsigned components_;
-  unsigned tiles_;
-  cuda::device_buffer<product_column> frame_;
-  cuda::device_buffer<product_constants> constants_;
-  cuda::device_buffer<std::uint16_t> operands_;
-  cuda::device_buffer<int> stopped_;
-  product_mixture mixture_;
-  lanes_accumulator<float, term_arguments> own_;
 };
+
+std::unique_ptr<accumulator<float>> make_turns(const accumulator_shape& shape, const term_plan& plan,
+                                               std::unique_ptr<accumulator<float>> other) {
+  const covariance_type type = shape.layout.type();
+  const term_packing pack{type, static_cast<unsigned>(shape.layout.columns()),
+                          static_cast<unsigned>(shape.layout.components()), plan.tiles, plan.held};
+  term_arguments arguments;
+  arguments.columns = pack.columns;
+  arguments.tiles = plan.tiles;
+  arguments.parts = plan.parts;
+  arguments.rounds = plan.rounds;
+  const unsigned padded = product_columns(type, pack.columns);
+  return std::make_unique<product_turns<term_arguments, term_packing>>(
+      shape, block_launch{plan.function, 32 * plan.warps, plan.lanes, plan.shared_bytes}, plan.groups, plan.tiles,
+      plan.held ? held_steps(type, padded) : product_steps(type, padded), arguments, pack, std::move(other));
+}
 
 }  // namespace
 
@@ -160,7 +141,7 @@ bool suits_term_products(const accumulator_shape& shape) {
 std::unique_ptr<accumulator<float>> make_term_product_accumulator(const accumulator_shape& shape,
                                                                   std::unique_ptr<accumulator<float>> other) {
   if (const std::optional<term_plan> plan = make_plan(shape)) {
-    return std::make_unique<term_product_accumulator>(shape, *plan, std::move(other));
+    return make_turns(shape, *plan, std::move(other));
   }
   throw bad_argument(
       fmt::format("products of few columns by any number of components take diagonal and spherical covariances without "

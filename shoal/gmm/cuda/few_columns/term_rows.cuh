@@ -106,7 +106,7 @@ __device__ inline void extend_rows(std::uint16_t* high_rows, std::uint16_t* low_
   const unsigned row = threadIdx.x % 32;
   if (row >= product_rows) return;
   float norm = notes[row].norm;
-  if (!(norm <= 65000)) {
+  if (!(norm <= most_float16)) {
     norm = 0;
     notes[row].common = -INFINITY;
   }

@@ -54,26 +54,27 @@ __device__ void add_term_products(const std::uint32_t (&own_high)[Shape::tiles][
   }
 #pragma unroll
   for (int eight = 0; eight < Shape::eights; eight += 2) {
-    // Rows 0 to 7 and 8 to 15 of one eight of features, then of the next; where there is but one, of that again.
-    constexpr int both = Shape::eights > 1 ? 2 : 1;
-    const unsigned from = (matrix % 2 * 8 + place) * Shape::stride + 8 * (eight + (both > 1 ? matrix / 2 : 0));
+    // Rows 0 to 7 and 8 to 15 of one eight of features, then of the next.
+    const unsigned from = (matrix % 2 * 8 + place) * Shape::stride + 8 * (eight + matrix / 2);
     std::uint32_t high_features[4], low_features[4];
     load_transposed(high_features, high_rows + from);
     if constexpr (Shape::fine) load_transposed(low_features, low_rows + from);
 #pragma unroll
     for (int tile = 0; tile < Shape::tiles; ++tile) {
 #pragma unroll
-      for (int of = 0; of < both; ++of) {
-        float product[4];
+      for (int of = 0; of < min(2, Shape::eights - eight); ++of) {
         if constexpr (Shape::fine) {
+          float product[4];
           multiply(product, own_low[tile], high_features[2 * of], high_features[2 * of + 1]);
           tensor::multiply_add(product, own_high[tile], low_features[2 * of], low_features[2 * of + 1]);
           tensor::multiply_add(product, own_high[tile], high_features[2 * of], high_features[2 * of + 1]);
-        } else {
-          multiply(product, own_high[tile], high_features[2 * of], high_features[2 * of + 1]);
-        }
 #pragma unroll
-        for (int i = 0; i < 4; ++i) sums.moments[tile][eight + of][i] += product[i];
+          for (int i = 0; i < 4; ++i) sums.moments[tile][eight + of][i] += product[i];
+        } else {
+          // What tensor cores cut off of so few sums is far below what eleven bits leave out.
+          tensor::multiply_add(sums.moments[tile][eight + of], own_high[tile], high_features[2 * of],
+                               high_features[2 * of + 1]);
+        }
       }
     }
   }

@@ -81,6 +81,9 @@ constexpr team_sizes small_team_sizes_for(covariance_type type, int columns) {
 /// units of √(2 / log2 e) deviations: sums about the origin lose digits with the square of that.
 inline constexpr double most_origin_distance = 32;
 
+/// How long a tile of 32 rows takes a warp there while a multiprocessor has one block of two, beside both.
+inline constexpr double lone_origin_block = 0.65;
+
 /// So many rows for each multiprocessor are enough for them.
 inline constexpr std::size_t least_small_team_rows = 4096;
 

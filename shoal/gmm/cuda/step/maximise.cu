@@ -6,6 +6,7 @@
 #include <shoal/gmm/cuda/step/factorise_in_tiles.hpp>
 #include <shoal/gmm/cuda/step/kept_component.cuh>
 #include <shoal/gmm/cuda/step/maximise.hpp>
+#include <shoal/gmm/cuda/step/maximise_together.hpp>
 #include <shoal/gmm/cuda/step/settle.cuh>
 #include <shoal/gmm/cuda/step/step_launch.cuh>
 #include <shoal/gmm/cuda/step/tied.cuh>
@@ -328,21 +329,33 @@ __global__ void maximise_means(const __grid_constant__ step_arguments<Scalar> ar
   if (j == 0) replace_weight(arguments, k, weight / found.total);
 }
 
+// A block for 32 columns of a row of the covariance; each row of its threads sums over a slice of the components.
+constexpr unsigned most_slices = 32, slice_components = 16;
+
 template <class Scalar>
-__global__ void maximise_tied_covariance(const __grid_constant__ step_arguments<Scalar> arguments) {
+__global__ void __launch_bounds__(cuda::warp_size* most_slices)
+    maximise_tied_covariance(const __grid_constant__ step_arguments<Scalar> arguments) {
+  __shared__ double sums[most_slices][cuda::warp_size];
   cuda::wait_for_predecessor();
   if (*arguments.prepared.stopped != 0) return;
   const verdict found = decide(cuda::block_group(), arguments);
-  const unsigned d = arguments.layout.columns;
-  const unsigned element = blockIdx.x * blockDim.x + threadIdx.x;
-  if (found.empty || element >= d * d) return;
-  const unsigned i = element / d, j = element % d;
-  if (i > j) return;
+  const unsigned d = arguments.layout.columns, K = arguments.layout.components;
+  const unsigned column = threadIdx.x % cuda::warp_size, slice = threadIdx.x / cuda::warp_size;
+  const unsigned slices = blockDim.x / cuda::warp_size;
+  const unsigned i = blockIdx.y, first = blockIdx.x * cuda::warp_size, j = first + column;
+  if (found.empty || first + cuda::warp_size <= i) return;
   double between = 0;
-  for (unsigned k = 0; k < arguments.layout.components; ++k) {
-    const double* const deltas = arguments.work + std::size_t{k} * d;
-    between += weight_of(arguments, k) * deltas[i] * deltas[j];
+  if (i <= j && j < d) {
+#pragma unroll 8
+    for (unsigned k = slice; k < K; k += slices) {
+      const double* const deltas = arguments.work + std::size_t{k} * d;
+      between += weight_of(arguments, k) * deltas[i] * deltas[j];
+    }
   }
+  sums[slice][column] = between;
+  __syncthreads();
+  if (slice != 0 || i > j || j >= d) return;
+  for (unsigned other = 1; other < slices; ++other) between += sums[other][column];
   double value = (arguments.statistics[arguments.layout.shared + triangle_row(d, i) + j] - between) / found.total;
   if (i == j) {
     if (between / found.total > value) arguments.state->far = 1;
@@ -436,7 +449,10 @@ void maximise_in_launches(const step_arguments<Scalar>& arguments, const step_la
   const bool tied = layout.type == covariance_type::tied;
   cuda::launch_in_turn(maximise_means<Scalar>, blocks_for(K * d), tied_threads, 0, stream, arguments);
   if (tied) {
-    cuda::launch_in_turn(maximise_tied_covariance<Scalar>, blocks_for(d * d), tied_threads, 0, stream, arguments);
+    const auto slices = std::min<std::size_t>(most_slices, (K + slice_components - 1) / slice_components);
+    const dim3 blocks(static_cast<unsigned>((d + cuda::warp_size - 1) / cuda::warp_size), layout.columns);
+    cuda::launch_in_turn(maximise_tied_covariance<Scalar>, blocks, static_cast<unsigned>(slices * cuda::warp_size), 0,
+                         stream, arguments);
   } else {
     const auto parts = static_cast<unsigned>((d + part_side - 1) / part_side);
     cuda::launch_in_turn(maximise_full_covariances<Scalar>, dim3(layout.components, parts * (parts + 1) / 2),
@@ -468,6 +484,8 @@ void maximise(const step_arguments<Scalar>& arguments, cudaStream_t stream) {
   const step_launch launch = choose_launch(layout, arguments.multiprocessors, arguments.shared_bytes);
   const std::size_t tied_bytes = tied ? tied_block_bytes(layout, arguments.shared_bytes) : 0;
   if (tied_bytes != 0) {
+    const bool wide = layout.columns > most_narrow_columns;
+    if (wide && maximise_together(arguments, launch.threads, tied_bytes, stream)) return;
     cuda::launch_in_turn(maximise_tied_in_one_block<Scalar>, 1, launch.threads, tied_bytes, stream, arguments);
   } else if (tied || launch.memory == step_memory::tiles) {
     maximise_in_launches(arguments, launch, stream);

@@ -34,7 +34,7 @@ class tensor_accumulator final : public accumulator<Scalar> {
             half_products<Scalar>(shape) != 0 && has_frame(layout_) && is_one_pass(layout_) && tensor::has_products()
                 ? one_pass_workspace_bytes
                 : workspace_bytes),
-        frame_(layout_, workspace_.rows(), half_products<Scalar>(shape), shape.multiprocessors),
+        frame_(layout_, workspace_.rows(), half_products<Scalar>(shape), shape.multiprocessors, shape.share_rows),
         tied_(shape) {
     plan_.sums = lanes_.data();
   }

@@ -14,6 +14,9 @@ namespace shoal::gmm::tensor_float64 {
 /// Columns that the operands of a step of the log-densities hold.
 inline constexpr int frame_step = 16;
 
+/// Threads of a group of four warps, which multiply float16 terms together.
+inline constexpr int group_threads = 128;
+
 /// Steps of 16 columns between two barriers of the products of float16 terms.
 inline constexpr int half_steps = 2;
 constexpr unsigned half_columns(unsigned columns) {
@@ -27,6 +30,10 @@ inline constexpr unsigned most_block_components = 256;
 /// The same of products of float16 terms; of more components, and so many columns, blocks have a tile of so many each.
 inline constexpr unsigned most_half_components = 128, least_tiled_columns = 129;
 
+/// Of components in several tiles so many at most are left out of the frame of products of float16 terms, which then
+/// holds all others.
+inline constexpr unsigned most_left_out = 32;
+
 /// Components are filled up to whole tiles of them.
 constexpr unsigned tile_components(unsigned components) {
   return components <= 32 ? 32 : (components <= 64 ? 64 : (components <= 128 ? 128 : most_block_components));
@@ -39,6 +46,15 @@ struct kept_state {
   int exponent = 0;
   int greatest = 0;
   int begun = 0;  ///< zero: what the lane has in memory is of another pass
+};
+
+/// Components that a frame leaves out (left_out.hpp). In order they are those of which the arrays have the parts.
+struct left_out_components {
+  int* marks = nullptr;        ///< [components, padded] not zero: the component is left out
+  unsigned* count = nullptr;   ///< null: the frame has to hold all
+  unsigned* places = nullptr;  ///< [most_left_out] which they are, in any order
+  double* terms = nullptr;     ///< [most_left_out][rows of a chunk]
+  double* sums = nullptr;      ///< [most_left_out][sums of a component] about the frame's origin
 };
 
 struct component_frame {
@@ -63,6 +79,10 @@ struct component_frame {
   /// are several tiles
   float2* half_parts = nullptr;
   std::size_t part_rows = 0;
+  left_out_components left_out;
+  unsigned stretches = 1;              ///< of the columns, which different blocks take for the same rows
+  float4* stretch_sums = nullptr;      ///< [score tile][tile of components][stretch]; where there are several
+  unsigned* stretches_done = nullptr;  ///< [score tile][tile of components] zero between two kernels
   /// [score tile of a chunk][block of components][step of 16 rows][term][components of the block · 16], times
   /// half_scale()
   std::uint16_t* half_responsibilities = nullptr;

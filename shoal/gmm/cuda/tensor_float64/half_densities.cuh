@@ -10,14 +10,16 @@
 
 #include <shoal/execution/cuda/launch.cuh>
 #include <shoal/gmm/cuda/tensor_float64/half_density_rows.cuh>
+#include <shoal/gmm/cuda/tensor_float64/left_out.hpp>
+#include <shoal/gmm/tuning.hpp>
 
 namespace shoal::gmm::tensor_float64 {
 
 /// So many stages are summed on tensor cores.
 inline constexpr unsigned half_sums = 2;
 
-/// As many blocks as there are multiprocessors go through the tiles of rows. Rows that are beyond the grade make their
-/// score tile far: it is done again in float64.
+/// As many blocks as there are multiprocessors go through the tiles of rows, or through a stretch of their columns.
+/// Rows that are beyond the grade make their score tile far: it is done again in float64.
 template <class Shape>
 __global__ void __launch_bounds__(half_block<Shape::groups>::threads, 1)
     half_densities(const kernel_layout layout, const __grid_constant__ row_chunk<float> chunk,
@@ -36,13 +38,15 @@ __global__ void __launch_bounds__(half_block<Shape::groups>::threads, 1)
     make_ring<Shape::groups, stages>(ring);
     const unsigned d = layout.columns;
     const unsigned steps = half_columns(d) / (half_steps * frame_step);
+    const unsigned own_first = steps * blockIdx.z / frame.stretches;
+    const unsigned own_past = steps * (blockIdx.z + 1) / frame.stretches;
     const std::size_t tiles = (chunk.count + Shape::rows - 1) / Shape::rows;
     ring_place<stages> at;
     if (threadIdx.x >= Shape::groups * group_threads) {
       cuda::give_registers<block::fetching_registers>();
       [[maybe_unused]] const bool begins_line = reinterpret_cast<std::uintptr_t>(chunk.rows) % 16 == 0;
       for (std::size_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-        for (unsigned index = 0; index < steps; ++index, at.next()) {
+        for (unsigned index = own_first; index < own_past; ++index, at.next()) {
           stage_type& stage = stage_of[at.stage];
           unsigned long long* const full = ring.full + at.stage;
           cuda::wait(ring.empty + at.stage, at.round ^ 1);
@@ -89,23 +93,28 @@ __global__ void __launch_bounds__(half_block<Shape::groups>::threads, 1)
             rows.flush();
           }
         };
-        for (unsigned left = steps; left >= half_sums; left -= half_sums) {
+        const unsigned own_steps = own_past - own_first;
+        for (unsigned left = own_steps; left >= half_sums; left -= half_sums) {
           multiply(std::integral_constant<unsigned, half_sums>());
         }
         static_assert(half_sums == 2);
-        if (steps % 2 != 0) multiply(std::integral_constant<unsigned, 1>());
+        if (own_steps % 2 != 0) multiply(std::integral_constant<unsigned, 1>());
         if constexpr (goes_on) {
           cuda::wait_for_products<0>();
           leave_stage(before);
           rows.flush();
         }
-        rows.finish(d, chunk, tile * Shape::rows, frame, terms, *log_shift, pass, notes[rows.group]);
+        half_density_notes<Shape>& own_notes = notes[rows.group];
+        if constexpr (joins_stretches(Shape::components, Shape::products)) {
+          if (frame.stretches > 1 && !rows.join(frame, tile * Shape::rows, chunk.count, own_notes)) continue;
+        }
+        rows.finish(d, chunk, tile * Shape::rows, frame, terms, *log_shift, pass, own_notes);
       }
     }
   }
 }
 
-// What all tiles of components know of each row.
+// What all tiles of components, and those that the frame leaves out, know of each row.
 static __global__ void join_parts(std::size_t count, const component_frame frame, const int* stopped) {
   cuda::wait_for_predecessor();
   if (*stopped != 0 || *frame.near == 0) return;
@@ -116,10 +125,17 @@ static __global__ void join_parts(std::size_t count, const component_frame frame
   float greatest = -INFINITY, sum = 0;
 #pragma unroll 4
   for (unsigned tile = 0; tile < tiles; ++tile) greatest = fmaxf(greatest, parts[tile * frame.part_rows].x);
+  const unsigned left_out = *frame.left_out.count;
+  const double* const terms = frame.left_out.terms + row;
+  for (unsigned l = 0; l < left_out; ++l) greatest = fmaxf(greatest, static_cast<float>(terms[l * frame.part_rows]));
 #pragma unroll 4
   for (unsigned tile = 0; tile < tiles; ++tile) {
     const float2 part = parts[tile * frame.part_rows];
     if (part.y > 0) sum = fmaf(part.y, expf(part.x - greatest), sum);
+  }
+  for (unsigned l = 0; l < left_out; ++l) {
+    const auto ratio = static_cast<float>(terms[l * frame.part_rows] - static_cast<double>(greatest));
+    if (ratio >= -static_cast<float>(negligible_log_ratio<float>)) sum += expf(ratio);
   }
   frame.half_parts[row] = make_float2(greatest, sum);
 }
@@ -131,17 +147,20 @@ void launch_half_densities(const kernel_layout& layout, const row_chunk<float>& 
   constexpr int bytes = half_stages<stage_type>() * static_cast<int>(sizeof(stage_type));
   const auto tiles = static_cast<unsigned>((chunk.count + Shape::rows - 1) / Shape::rows);
   const unsigned of_components = frame.half_tiles();
-  const dim3 blocks(std::min(tiles, std::max(1U, frame.multiprocessors / of_components)), of_components);
+  const unsigned at_once = std::max(1U, frame.multiprocessors / (of_components * frame.stretches));
+  const dim3 blocks(std::min(tiles, at_once), of_components, frame.stretches);
   const auto launch = [&](half_pass pass) {
     cuda::launch_in_turn(half_densities<Shape>, blocks, half_block<Shape::groups>::threads, bytes, stream, layout,
                          chunk, frame, terms, parameters.in_double.log_shift, parameters.stopped, pass);
   };
   if (of_components == 1) return launch(half_pass::whole);
   launch(half_pass::parts);
+  left_out_densities(layout, chunk, frame, parameters, stream);
   constexpr unsigned join_threads = 128;
   cuda::launch_in_turn(join_parts, static_cast<unsigned>((chunk.count + join_threads - 1) / join_threads), join_threads,
                        0, stream, chunk.count, frame, parameters.stopped);
   launch(half_pass::responsibilities);
+  left_out_moments(layout, chunk, frame, parameters, stream);
 }
 
 }  // namespace shoal::gmm::tensor_float64

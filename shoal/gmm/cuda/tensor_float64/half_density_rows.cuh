@@ -9,6 +9,7 @@
 
 #include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/gmm/cuda/tensor_float64/half_density_stage.cuh>
+#include <shoal/gmm/cuda/tensor_float64/half_stretches.cuh>
 #include <shoal/gmm/cuda/tensor_float64/tuning.hpp>
 #include <shoal/gmm/tuning.hpp>
 
@@ -22,6 +23,7 @@ struct half_density_notes {
   int far[4];
   float weights[4][Shape::components];
   float norms[Shape::spherical ? 4 : 1][Shape::components];
+  int last;  // whether the group is the last that comes with a stretch
 };
 
 /// Sums over the rows of a warp of a number for each component and row. A thread has those of components 8 n + 2 t and
@@ -142,6 +144,10 @@ struct half_density_rows {
     }
   }
 
+  /// Joins the sums of all stretches of columns; false in all groups but the last that comes with one.
+  __device__ bool join(const component_frame& frame, std::size_t first_row, std::size_t count,
+                       half_density_notes<Shape>& notes);
+
   /// Log-densities to responsibilities times weights, split and scaled, and the tile's part of the score.
   __device__ void finish(unsigned columns, const row_chunk<float>& chunk, std::size_t first_row,
                          const component_frame& frame, const row_terms& terms, double log_shift, half_pass pass,
@@ -153,7 +159,7 @@ struct half_density_rows {
   __device__ void write_operand(std::uint16_t* to, float scale0, float scale1) const;
   __device__ void note_sums(float (&of_warp)[Shape::components], float factor0, float factor1) const;
   __device__ void add_constants(const component_frame& frame);
-  __device__ const float (&high_parts() const)[size] {
+  __device__ float (&high_parts())[size] {
     if constexpr (Shape::products == 3) {
       return totals;
     } else {
@@ -259,6 +265,66 @@ __device__ void half_density_rows<Shape>::add_constants(const component_frame& f
       }
     }
   }
+}
+
+template <class Shape>
+__device__ bool half_density_rows<Shape>::join(const component_frame& frame, std::size_t first_row, std::size_t count,
+                                               half_density_notes<Shape>& notes) {
+  constexpr unsigned fours = stretch_fours(Shape::components, Shape::products);
+  const std::size_t tile = first_row / score_tile_rows + static_cast<std::size_t>(group);
+  if (tile * score_tile_rows >= count) return false;  // the whole group
+  const joined_stretches joined(frame, tile, fours);
+  const auto write = [&](unsigned four, float a, float b, float c, float d) {
+    __stcg(joined.at(blockIdx.z, four, fours), make_float4(a, b, c, d));
+  };
+#pragma unroll
+  for (int i = 0; i < size; i += 4) {
+    const auto four = static_cast<unsigned>(i / 4);
+    const float(&own)[size] = high_parts();
+    write(four, own[i], own[i + 1], own[i + 2], own[i + 3]);
+    if constexpr (Shape::products == 3) {
+      write(eights + four, carries[i], carries[i + 1], carries[i + 2], carries[i + 3]);
+    }
+  }
+  write(fours - 1, __int_as_float(__double2loint(norm[0])), __int_as_float(__double2hiint(norm[0])),
+        __int_as_float(__double2loint(norm[1])), __int_as_float(__double2hiint(norm[1])));
+  if (!joined.is_last(group, notes.last)) return false;
+
+  float(&sum)[size] = high_parts();
+#pragma unroll
+  for (int i = 0; i < size; ++i) {
+    sum[i] = 0;
+    if constexpr (Shape::products == 3) carries[i] = 0;
+  }
+  norm[0] = norm[1] = 0;
+#pragma unroll 1
+  for (unsigned stretch = 0; stretch < joined.count; ++stretch) {
+    const auto read = [&](unsigned four) { return __ldcg(joined.at(stretch, four, fours)); };
+#pragma unroll
+    for (int i = 0; i < size; i += 4) {
+      const auto four = static_cast<unsigned>(i / 4);
+      const float4 next = read(four);
+      const float of[4] = {next.x, next.y, next.z, next.w};
+      if constexpr (Shape::products == 3) {
+        const float4 carried = read(eights + four);
+        const float of_carries[4] = {carried.x, carried.y, carried.z, carried.w};
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          // The total rounds off what goes to its carry.
+          const float before = sum[i + e], total = before + of[e], taken = total - before;
+          carries[i + e] += of_carries[e] - ((before - (total - taken)) + (of[e] - taken));
+          sum[i + e] = total;
+        }
+      } else {
+#pragma unroll
+        for (int e = 0; e < 4; ++e) sum[i + e] += of[e];
+      }
+    }
+    const float4 norms = read(fours - 1);
+    norm[0] += __hiloint2double(__float_as_int(norms.y), __float_as_int(norms.x));
+    norm[1] += __hiloint2double(__float_as_int(norms.w), __float_as_int(norms.z));
+  }
+  return true;
 }
 
 template <class Shape>

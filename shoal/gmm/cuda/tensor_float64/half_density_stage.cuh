@@ -8,6 +8,7 @@
 
 #include <shoal/gmm/cuda/score_lanes.hpp>
 #include <shoal/gmm/cuda/tensor_float64/half_ring.cuh>
+#include <shoal/gmm/cuda/tensor_float64/half_stretches.hpp>
 
 namespace shoal::gmm::tensor_float64 {
 
@@ -21,7 +22,7 @@ struct half_density_shape {
   static constexpr int products = Products;
   static constexpr int features = Spherical ? 1 : 2;
   static constexpr int terms = static_cast<int>(half_terms(Products));
-  static constexpr int groups = Components <= 64 ? 3 : 2;
+  static constexpr int groups = static_cast<int>(half_density_groups(Components));
   static constexpr int rows = groups * static_cast<int>(score_tile_rows);
   static constexpr int operand = Components * frame_step;  // numbers of one operand
 };

@@ -15,7 +15,6 @@
 
 namespace shoal::gmm::tensor_float64 {
 
-inline constexpr int group_threads = 128;
 inline constexpr int half_memory = 216 * 1024;  // of a block, beside what it declares itself
 inline constexpr int most_half_stages = 8;
 

@@ -14,7 +14,7 @@ class tensor_predictor final : public predictor<Scalar> {
       : layout_(shape.layout),
         score_(shape.most_rows, stream),
         workspace_(layout_.components, shape.most_rows, predictor<Scalar>::unit),
-        frame_(layout_, workspace_.rows(), 0, 0) {}
+        frame_(layout_, workspace_.rows(), 0, 0, 0) {}
 
   void prepare(const prepared_parameters<Scalar>& parameters, cudaStream_t stream) override {
     parameters_ = parameters;

@@ -13,16 +13,18 @@ namespace shoal::gmm::tied {
 namespace {
 
 constexpr unsigned threads = 128;
+// Of a block that looks at a column of all components: of so many, more.
+constexpr unsigned many_components = 512, many_threads = 512;
 
 // Of blocks that go through the common factor.
 constexpr unsigned factor_threads = 512, factor_warps = factor_threads / cuda::warp_size;
+// Of few columns a warp has a component.
+constexpr unsigned most_warp_columns = 32;
 
 // The triangle that components share is made in tiles of so many rows and columns; a thread has tile_sums of a column.
 constexpr unsigned tile = 32, tile_threads = 256, tile_part = tile_threads / tile, tile_sums = tile / tile_part;
 
 __device__ bool is_empty(const prepared_components<double>& in, unsigned k) { return in.log_constants[k] == -INFINITY; }
-
-std::size_t triangle_tiles(std::size_t columns) { return (columns + tile - 1) / tile; }
 
 // Element (i, j) of Σ z zᵀ, i <= j.
 __device__ double moved_second(const learnt_rows& rows, const double* origin, unsigned columns, unsigned i,
@@ -33,7 +35,7 @@ __device__ double moved_second(const learnt_rows& rows, const double* origin, un
 }
 
 // Origin and deviation of one column. Block j.
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(many_threads)
     place_column(const kernel_layout layout, const __grid_constant__ prepared_components<double> in,
                  const learnt_rows rows, const spherical_mixture mixture, const int* stopped) {
   cuda::wait_for_predecessor();
@@ -45,10 +47,12 @@ __global__ void __launch_bounds__(threads)
   }
   if (*stopped != 0) return;
   double sum = 0, count = 0, precision = 0;
+#pragma unroll 4
   for (unsigned k = block.rank; k < layout.components; k += block.size) {
-    if (is_empty(in, k)) continue;
-    sum += in.centres[std::size_t{k} * d + j];
-    count += 1;
+    const double centre = in.centres[std::size_t{k} * d + j];
+    const bool counts = !is_empty(in, k);
+    sum += counts ? centre : 0;
+    count += counts ? 1 : 0;
   }
   for (unsigned l = j + block.rank; l < d; l += block.size) {
     const double factor = in.factors[std::size_t{j} * d + l];
@@ -82,28 +86,50 @@ __device__ void place_in_float(const spherical_mixture& mixture, std::size_t at,
   mixture.in_float.factors[at] = static_cast<float>(inverse);
 }
 
-// Component k. `place_column` has left the factors of the first one. Block k.
-__global__ void __launch_bounds__(factor_threads)
-    pack_component(const kernel_layout layout, const __grid_constant__ prepared_components<double> in,
-                   const spherical_mixture mixture, const int* stopped) {
-  cuda::wait_for_predecessor();
-  if (*stopped != 0) return;
-  const cuda::block_group block;
-  const unsigned k = blockIdx.x, d = layout.columns;
+// The terms of row i of U and Uᵀ(μₖ − m): all rows of them, by warps of a block or by lanes of a warp. `use(i, slope)`
+// is called by one thread for each.
+template <class Use>
+__device__ void for_each_slope(const cuda::block_group& block, const prepared_components<double>& in, unsigned d,
+                               const double* line, const Use& use) {
+  const unsigned lane = block.rank % cuda::warp_size;
+  for (unsigned i = block.rank / cuda::warp_size; i < d; i += block.size / cuda::warp_size) {
+    double slope = 0;
+    for (unsigned j = i + lane; j < d; j += cuda::warp_size) {
+      slope = fma(in.factors[std::size_t{i} * d + j], line[j], slope);
+    }
+    slope = cuda::warp_sum(slope);
+    if (lane == 0) use(i, slope);
+  }
+}
+template <class Use>
+__device__ void for_each_slope(const cuda::warp_group& warp, const prepared_components<double>& in, unsigned d,
+                               const double* line, const Use& use) {
+  for (unsigned i = warp.rank; i < d; i += warp.size) {
+    double slope = 0;
+#pragma unroll 8
+    for (unsigned j = i; j < d; ++j) slope = fma(in.factors[std::size_t{i} * d + j], line[j], slope);
+    use(i, slope);
+  }
+}
+
+// Component k, by a group with room for 2 d numbers. `place_column` has left the factors of the first one.
+template <class Group>
+__device__ void pack_component(const Group& group, const kernel_layout& layout, const prepared_components<double>& in,
+                               const spherical_mixture& mixture, unsigned k, double* memory) {
+  const unsigned d = layout.columns;
   const bool empty = is_empty(in, k);
-  extern __shared__ double memory[];
   double* const distance = memory;  // [d]
   double* const line = memory + d;  // [d]
   const std::size_t own = std::size_t{k} * d;
   double norm = 0;
-  for (unsigned i = block.rank; i < d; i += block.size) {
+  for (unsigned i = group.rank; i < d; i += group.size) {
     distance[i] = empty ? 0 : in.centres[own + i] - mixture.origin[i];
     norm += mixture.norms[i];
   }
-  block.sync();
+  group.sync();
   // Uᵀ(μₖ − m)
   double squared_line = 0;
-  for (unsigned j = block.rank; j < d; j += block.size) {
+  for (unsigned j = group.rank; j < d; j += group.size) {
     double sum = 0;
     if (!empty) {
       sum = -in.offsets[own + j];
@@ -112,17 +138,10 @@ __global__ void __launch_bounds__(factor_threads)
     line[j] = sum;
     squared_line = fma(sum, sum, squared_line);
   }
-  block.sync();
-  const unsigned lane = threadIdx.x % cuda::warp_size;
+  group.sync();
   double squared_distance = 0;
   bool near = true;
-  for (unsigned i = threadIdx.x / cuda::warp_size; i < d; i += factor_warps) {
-    double slope = 0;
-    for (unsigned j = i + lane; j < d; j += cuda::warp_size) {
-      slope = fma(in.factors[std::size_t{i} * d + j], line[j], slope);
-    }
-    slope = cuda::warp_sum(slope);
-    if (lane != 0) continue;
+  for_each_slope(group, in, d, line, [&](unsigned i, double slope) {
     const double inverse = mixture.factors[i], from_origin = slope / inverse;
     near = near && fabs(from_origin) <= most_column_distance;  // a comparison that a NaN fails
     squared_distance = fma(from_origin, from_origin, squared_distance);
@@ -134,104 +153,200 @@ __global__ void __launch_bounds__(factor_threads)
       mixture.centres[own + i] = mean;
       mixture.offsets[own + i] = 0;
     }
-  }
-  norm = block.sum(norm);
-  squared_line = block.sum(squared_line);
-  squared_distance = block.sum(squared_distance);
+  });
+  norm = group.sum(norm);
+  squared_line = group.sum(squared_line);
+  squared_distance = group.sum(squared_distance);
   near = near && squared_distance <= most_squared_distance(d) && norm <= most_mean_norm(d);
   if (!near) {
     *mixture.own_stopped = 1;
     *mixture.other_stopped = 0;
   }
-  if (block.rank != 0) return;
+  if (group.rank != 0) return;
   const double constant = empty ? -INFINITY : in.log_constants[k] + 0.5 * (squared_distance - squared_line);
   mixture.log_constants[k] = constant;
   if (mixture.in_float.log_constants != nullptr) mixture.in_float.log_constants[k] = static_cast<float>(constant);
 }
 
-// Weight and first moments of component k, about its own centre. Block k.
-__global__ void __launch_bounds__(threads)
-    leave_component(const kernel_layout layout, const __grid_constant__ prepared_components<double> in,
-                    const spherical_mixture mixture, const kernel_layout from, const double* sums, double* statistics) {
+__global__ void __launch_bounds__(factor_threads)
+    pack_by_blocks(const kernel_layout layout, const __grid_constant__ prepared_components<double> in,
+                   const spherical_mixture mixture, const int* stopped) {
   cuda::wait_for_predecessor();
-  if (*mixture.own_stopped != 0) return;
-  const unsigned k = blockIdx.x, d = layout.columns;
-  const double* const spherical = sums + from.header + k * from.component_size;
-  double* const component = statistics + layout.header + k * layout.component_size;
-  const bool empty = is_empty(in, k);
-  const double weight = empty ? 0 : spherical[from.weight];
-  for (unsigned j = threadIdx.x; j < d; j += threads) {
-    const std::size_t at = std::size_t{k} * d + j;
-    component[j] = empty ? 0 : fma(weight, mixture.centres[at] - in.centres[at], spherical[1 + j]);
-  }
-  if (threadIdx.x == 0) component[layout.weight] = weight;
+  if (*stopped != 0) return;
+  extern __shared__ double memory[];
+  pack_component(cuda::block_group(), layout, in, mixture, blockIdx.x, memory);
 }
 
-// What tiles of the upper triangle are made of: numbers of the tile's rows and of its columns, so many terms at a time.
+__global__ void __launch_bounds__(factor_threads)
+    pack_by_warps(const kernel_layout layout, const __grid_constant__ prepared_components<double> in,
+                  const spherical_mixture mixture, const int* stopped) {
+  cuda::wait_for_predecessor();
+  if (*stopped != 0) return;
+  __shared__ double memory[factor_warps][2 * most_warp_columns];
+  const unsigned warp = threadIdx.x / cuda::warp_size, k = blockIdx.x * factor_warps + warp;
+  if (k < layout.components) pack_component(cuda::warp_group(), layout, in, mixture, k, memory[warp]);
+}
+
+// A component's weight and first moments about its own centre, from those of the spherical mixture.
+struct first_moments {
+  kernel_layout layout, from;
+  const double* sums;
+
+  __device__ const double* of(unsigned k) const { return sums + from.header + k * from.component_size; }
+  __device__ double weight(const prepared_components<double>& in, unsigned k) const {
+    return is_empty(in, k) ? 0 : of(k)[from.weight];
+  }
+  __device__ double moment(const prepared_components<double>& in, const spherical_mixture& mixture, unsigned k,
+                           unsigned j) const {
+    const std::size_t at = std::size_t{k} * layout.columns + j;
+    return is_empty(in, k) ? 0 : fma(of(k)[from.weight], mixture.centres[at] - in.centres[at], of(k)[1 + j]);
+  }
+};
+
+// A thread for each column of a component.
+__device__ void leave_components(const prepared_components<double>& in, const spherical_mixture& mixture,
+                                 const first_moments& moments, double* statistics) {
+  const kernel_layout& layout = moments.layout;
+  const unsigned element = blockIdx.x * blockDim.x + threadIdx.x, k = element / layout.columns;
+  const unsigned j = element % layout.columns;
+  if (k >= layout.components) return;
+  double* const component = statistics + layout.header + k * layout.component_size;
+  component[j] = moments.moment(in, mixture, k, j);
+  if (j == 0) component[layout.weight] = moments.weight(in, k);
+}
+
+// What squares of the upper triangle are made of: numbers of the square's rows and of its columns, so many terms at a
+// time.
 struct tile_stage {
   double rows[2][tile][tile + 1], columns[2][tile][tile + 1];
 };
 
-// A tile of the triangle that all components share, and what log-likelihoods lack of it: the difference between the
-// squares of the spherical mixture and of the tied one. Block (column, row) of the tiles.
-__global__ void __launch_bounds__(tile_threads)
-    leave_triangle(const kernel_layout layout, const __grid_constant__ prepared_components<double> in,
-                   const learnt_rows rows, const spherical_mixture mixture, double* statistics, double* scores) {
-  cuda::wait_for_predecessor();
-  if (*mixture.own_stopped != 0) return;
-  const cuda::block_group block;
-  const unsigned d = layout.columns, across = threadIdx.x % tile, down = threadIdx.x / tile;
-  const unsigned first_i = blockIdx.y * tile, first_j = blockIdx.x * tile, j = first_j + across;
-  double* const score = scores + blockIdx.y * gridDim.x + blockIdx.x;
-  if (blockIdx.x < blockIdx.y) {
-    if (threadIdx.x == 0) *score = 0;
-    return;
+// True in the last of `count` blocks to come; what the others wrote before is visible to it.
+__device__ bool is_last(const cuda::block_group& block, unsigned* came, unsigned count) {
+  __shared__ bool last;
+  if (count == 1) return true;
+  block.sync();
+  if (block.rank == 0) {
+    __threadfence();
+    last = atomicAdd(came, 1) + 1 == count;
+    if (last) *came = 0;
   }
-  __shared__ tile_stage stage;
-  double precision[tile_sums] = {}, of_centres[tile_sums] = {};
-  for (unsigned first = first_j; first < d; first += tile) {
-    for (unsigned r = down; r < tile; r += tile_part) {
-      const unsigned l = first + across, row = first_i + r, column = first_j + r;
-      stage.rows[0][r][across] = l < d && row <= l ? in.factors[std::size_t{row} * d + l] : 0;
-      stage.columns[0][r][across] = l < d && column <= l ? in.factors[std::size_t{column} * d + l] : 0;
+  block.sync();
+  if (last) __threadfence();
+  return last;
+}
+
+// Σ over a slice of the components of what their centres account for in a square, (down, across) of the squares.
+__device__ void add_centres(const prepared_components<double>& in, const spherical_mixture& mixture,
+                            const first_moments& moments, unsigned down, unsigned across, unsigned begin, unsigned end,
+                            tile_stage& stage, double (&of_centres)[tile_sums]) {
+  const unsigned d = moments.layout.columns, x = threadIdx.x % tile, y = threadIdx.x / tile;
+  for (unsigned first = begin; first < end; first += tile) {
+    for (unsigned r = y; r < tile; r += tile_part) {
+      const unsigned k = first + r, i = down * tile + x, j = across * tile + x;
+      const bool counts = k < end && !is_empty(in, k);
+      const double* const centre = in.centres + std::size_t{k} * d;
+      const double from_i = counts && i < d ? centre[i] - mixture.origin[i] : 0;
+      const double from_j = counts && j < d ? centre[j] - mixture.origin[j] : 0;
+      stage.rows[0][r][x] = from_i;
+      stage.rows[1][r][x] = counts && i < d ? moments.moment(in, mixture, k, i) : 0;
+      stage.columns[0][r][x] = from_j;
+      stage.columns[1][r][x] =
+          counts && j < d ? fma(moments.weight(in, k), from_j, moments.moment(in, mixture, k, j)) : 0;
+    }
+    __syncthreads();
+    for (unsigned k = 0; k < min(tile, end - first); ++k) {
+#pragma unroll
+      for (unsigned part = 0; part < tile_sums; ++part) {
+        const unsigned row = y + part * tile_part;
+        of_centres[part] +=
+            fma(stage.rows[1][k][row], stage.columns[0][k][x], stage.rows[0][k][row] * stage.columns[1][k][x]);
+      }
+    }
+    __syncthreads();
+  }
+}
+
+// The same of P.
+__device__ void add_precision(const prepared_components<double>& in, unsigned d, unsigned down, unsigned across,
+                              tile_stage& stage, double (&precision)[tile_sums]) {
+  const unsigned x = threadIdx.x % tile, y = threadIdx.x / tile;
+  for (unsigned first = across * tile; first < d; first += tile) {
+    for (unsigned r = y; r < tile; r += tile_part) {
+      const unsigned l = first + x, row = down * tile + r, column = across * tile + r;
+      stage.rows[0][r][x] = l < d && row <= l ? in.factors[std::size_t{row} * d + l] : 0;
+      stage.columns[0][r][x] = l < d && column <= l ? in.factors[std::size_t{column} * d + l] : 0;
     }
     __syncthreads();
     for (unsigned l = 0; l < tile; ++l) {
 #pragma unroll
       for (unsigned part = 0; part < tile_sums; ++part) {
-        precision[part] = fma(stage.rows[0][down + part * tile_part][l], stage.columns[0][across][l], precision[part]);
+        precision[part] = fma(stage.rows[0][y + part * tile_part][l], stage.columns[0][x][l], precision[part]);
       }
     }
     __syncthreads();
   }
-  for (unsigned first = 0; first < layout.components; first += tile) {
-    for (unsigned r = down; r < tile; r += tile_part) {
-      const unsigned k = first + r, i = first_i + across;
-      const bool counts = k < layout.components && !is_empty(in, k);
-      const double* const component = statistics + layout.header + k * layout.component_size;
-      const double* const centre = in.centres + std::size_t{k} * d;
-      const double from_i = counts && i < d ? centre[i] - mixture.origin[i] : 0;
-      const double from_j = counts && j < d ? centre[j] - mixture.origin[j] : 0;
-      stage.rows[0][r][across] = from_i;
-      stage.rows[1][r][across] = counts && i < d ? component[i] : 0;
-      stage.columns[0][r][across] = from_j;
-      stage.columns[1][r][across] = counts && j < d ? fma(component[layout.weight], from_j, component[j]) : 0;
-    }
-    __syncthreads();
-    for (unsigned k = 0; k < tile; ++k) {
+}
+
+// How blocks share what is left: first the components, then each square of the triangle in slices of the components.
+struct leaving {
+  unsigned component_blocks, squares, slices;
+};
+constexpr unsigned slice_components = 4 * tile, most_slices = 64;
+
+__host__ __device__ constexpr unsigned ceiling(unsigned a, unsigned b) { return (a + b - 1) / b; }
+
+leaving plan_leaving(const kernel_layout& layout) {
+  const unsigned sides = ceiling(layout.columns, tile);
+  return {ceiling(layout.components * layout.columns, tile_threads), sides * (sides + 1) / 2,
+          std::min(most_slices, ceiling(layout.components, slice_components))};
+}
+
+// What log-likelihoods lack is the difference between the squares of the spherical mixture and of the tied one.
+__global__ void __launch_bounds__(tile_threads)
+    leave_sums(const __grid_constant__ prepared_components<double> in, const learnt_rows rows,
+               const spherical_mixture mixture, const __grid_constant__ first_moments moments, const leaving plan,
+               const leaving_memory memory, const others_turn turn, double* statistics) {
+  cuda::wait_for_predecessor();
+  if (*mixture.own_stopped != 0) {
+    const bool one = blockIdx.x == 0 && threadIdx.x == 0;
+    if (one && turn.has_condition && *mixture.other_stopped == 0) cudaGraphSetConditional(turn.condition, 1);
+    return;
+  }
+  if (blockIdx.x < plan.component_blocks) return leave_components(in, mixture, moments, statistics);
+  const cuda::block_group block;
+  const kernel_layout& layout = moments.layout;
+  const unsigned number = blockIdx.x - plan.component_blocks, square = number / plan.slices;
+  const unsigned slice = number % plan.slices, K = layout.components, d = layout.columns, sides = ceiling(d, tile);
+  unsigned down = 0, across = square;
+  while (across >= sides - down) across -= sides - down++;
+  across += down;
+  __shared__ tile_stage stage;
+  double of_centres[tile_sums] = {}, precision[tile_sums] = {};
+  const unsigned slice_tiles = ceiling(ceiling(K, tile), plan.slices), begin = min(slice * slice_tiles * tile, K);
+  add_centres(in, mixture, moments, down, across, begin, min(begin + slice_tiles * tile, K), stage, of_centres);
+  if (plan.slices > 1) {
+    double* const parts = memory.parts + (square * plan.slices * tile_sums) * tile_threads + threadIdx.x;
 #pragma unroll
-      for (unsigned part = 0; part < tile_sums; ++part) {
-        const unsigned row = down + part * tile_part;
-        of_centres[part] += fma(stage.rows[1][k][row], stage.columns[0][k][across],
-                                stage.rows[0][k][row] * stage.columns[1][k][across]);
-      }
+    for (unsigned part = 0; part < tile_sums; ++part) {
+      parts[(slice * tile_sums + part) * tile_threads] = of_centres[part];
     }
-    __syncthreads();
+    if (!is_last(block, memory.came + 1 + square, plan.slices)) return;
+#pragma unroll
+    for (unsigned part = 0; part < tile_sums; ++part) {
+      double sum = 0;
+#pragma unroll 8
+      for (unsigned other = 0; other < plan.slices; ++other) {
+        sum += __ldcg(parts + (other * tile_sums + part) * tile_threads);
+      }
+      of_centres[part] = sum;
+    }
   }
+  add_precision(in, d, down, across, stage, precision);
   double sum = 0;
 #pragma unroll
   for (unsigned part = 0; part < tile_sums; ++part) {
-    const unsigned i = first_i + down + part * tile_part;
+    const unsigned i = down * tile + threadIdx.x / tile + part * tile_part, j = across * tile + threadIdx.x % tile;
     if (i > j || j >= d) continue;
     const double second = moved_second(rows, mixture.origin, d, i, j);
     const double inverse = mixture.factors[i];
@@ -239,18 +354,13 @@ __global__ void __launch_bounds__(tile_threads)
     statistics[layout.shared + statistics_layout::triangle_row(d, i) + j] = second - of_centres[part];
   }
   sum = block.sum(sum);
-  if (block.rank == 0) *score = sum;
-}
-
-__global__ void leave_header(const kernel_layout layout, const spherical_mixture mixture, const double* sums,
-                             const double* scores, unsigned count, double* statistics) {
-  cuda::wait_for_predecessor();
-  if (*mixture.own_stopped != 0) return;
+  if (block.rank == 0) memory.scores[down * sides + across] = sum;  // those below the diagonal are zero
+  if (!is_last(block, memory.came, plan.squares) || block.rank >= cuda::warp_size) return;
   double score = 0;
-  for (unsigned i = threadIdx.x; i < count; i += cuda::warp_size) score += scores[i];
+  for (unsigned i = block.rank; i < sides * sides; i += cuda::warp_size) score += __ldcg(memory.scores + i);
   score = cuda::warp_sum(score);
-  for (unsigned i = threadIdx.x; i < layout.header; i += cuda::warp_size) {
-    statistics[i] = sums[i] + (i == log_likelihood_at ? score : 0);
+  for (unsigned i = block.rank; i < layout.header; i += cuda::warp_size) {
+    statistics[i] = moments.sums[i] + (i == log_likelihood_at ? score : 0);
   }
 }
 
@@ -271,25 +381,30 @@ __global__ void __launch_bounds__(threads)
 
 void pack(const kernel_layout& layout, const prepared_components<double>& in, const learnt_rows& rows,
           const spherical_mixture& mixture, const int* stopped, cudaStream_t stream) {
-  cuda::launch_in_turn(place_column, layout.columns, threads, 0, stream, layout, in, rows, mixture, stopped);
-  const std::size_t bytes = 2 * sizeof(double) * layout.columns;
-  cuda::launch_in_turn(pack_component, layout.components, factor_threads, bytes, stream, layout, in, mixture, stopped);
+  const unsigned K = layout.components, d = layout.columns;
+  cuda::launch_in_turn(place_column, d, K > many_components ? many_threads : threads, 0, stream, layout, in, rows,
+                       mixture, stopped);
+  if (d <= most_warp_columns) {
+    cuda::launch_in_turn(pack_by_warps, ceiling(K, factor_warps), factor_threads, 0, stream, layout, in, mixture,
+                         stopped);
+  } else {
+    cuda::launch_in_turn(pack_by_blocks, K, factor_threads, 2 * sizeof(double) * d, stream, layout, in, mixture,
+                         stopped);
+  }
+}
+
+leaving_sizes sizes_of_leaving(const kernel_layout& layout) {
+  const leaving plan = plan_leaving(layout);
+  const std::size_t sides = ceiling(layout.columns, tile), square = std::size_t{tile} * tile;
+  return {sides * sides, plan.slices > 1 ? plan.squares * plan.slices * square : 0, std::size_t{1} + plan.squares};
 }
 
 void leave(const kernel_layout& layout, const prepared_components<double>& in, const learnt_rows& rows,
-           const spherical_mixture& mixture, const kernel_layout& sums_layout, const double* sums, double* scores,
-           double* statistics, cudaStream_t stream) {
-  cuda::launch_in_turn(leave_component, layout.components, threads, 0, stream, layout, in, mixture, sums_layout, sums,
-                       statistics);
-  const auto tiles = static_cast<unsigned>(triangle_tiles(layout.columns));
-  cuda::launch_in_turn(leave_triangle, dim3(tiles, tiles), tile_threads, 0, stream, layout, in, rows, mixture,
-                       statistics, scores);
-  cuda::launch_in_turn(leave_header, 1, cuda::warp_size, 0, stream, layout, mixture, sums, scores, tiles * tiles,
-                       statistics);
-}
-
-std::size_t scores_size(const kernel_layout& layout) {
-  return triangle_tiles(layout.columns) * triangle_tiles(layout.columns);
+           const spherical_mixture& mixture, const kernel_layout& sums_layout, const double* sums,
+           const leaving_memory& memory, const others_turn& turn, double* statistics, cudaStream_t stream) {
+  const leaving plan = plan_leaving(layout);
+  cuda::launch_in_turn(leave_sums, plan.component_blocks + plan.squares * plan.slices, tile_threads, 0, stream, in,
+                       rows, mixture, first_moments{layout, sums_layout, sums}, plan, memory, turn, statistics);
 }
 
 template <class Scalar>

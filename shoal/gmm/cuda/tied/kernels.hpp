@@ -40,12 +40,28 @@ struct spherical_mixture {
 void pack(const kernel_layout& layout, const prepared_components<double>& in, const learnt_rows& rows,
           const spherical_mixture& mixture, const int* stopped, cudaStream_t stream);
 
-/// Writes `statistics` of the tied mixture from `sums` of the spherical one; `scores` [scores_size()] is room to work.
-/// Nothing where its kernels left the rows alone.
+/// Told to the kernel that finds out at the end of a pass: where there is a condition it is set for the others' turn.
+struct others_turn {
+  bool has_condition = false;
+  cudaGraphConditionalHandle condition{};
+};
+
+/// Room to work; zeros before the first use.
+struct leaving_memory {
+  double* scores = nullptr;  ///< what log-likelihoods lack, in parts
+  double* parts = nullptr;   ///< of squares of the triangle, by some components each
+  unsigned* came = nullptr;  ///< blocks that are done
+};
+struct leaving_sizes {
+  std::size_t scores, parts, came;
+};
+leaving_sizes sizes_of_leaving(const kernel_layout& layout);
+
+/// Writes `statistics` of the tied mixture from `sums` of the spherical one. Where its kernels left the rows alone,
+/// nothing, but sets the condition of `turn` if others have them.
 void leave(const kernel_layout& layout, const prepared_components<double>& in, const learnt_rows& rows,
-           const spherical_mixture& mixture, const kernel_layout& sums_layout, const double* sums, double* scores,
-           double* statistics, cudaStream_t stream);
-std::size_t scores_size(const kernel_layout& layout);
+           const spherical_mixture& mixture, const kernel_layout& sums_layout, const double* sums,
+           const leaving_memory& memory, const others_turn& turn, double* statistics, cudaStream_t stream);
 
 /// The mean of the first rows: near enough to the others for sums in float64, whatever rows follow.
 template <class Scalar>

@@ -18,15 +18,17 @@ namespace shoal::gmm::tied {
 
 /// How blocks share rows and columns. It depends on the shape alone, for the bits do.
 struct linear_plan {
-  unsigned tiles = 1;         ///< of 16 components
-  unsigned width = 64;        ///< columns of a warp
-  unsigned warps_across = 1;  ///< that share a row's columns
-  unsigned warps_down = 1;    ///< of a block, with rows of their own: each is a lane
+  unsigned tiles = 1;              ///< of 16 components, of a warp
+  unsigned width = 64;             ///< columns of a warp
+  bool shares_components = false;  ///< warps that share rows divide the components, and each has all columns
+  unsigned warps_across = 1;       ///< that share a row's columns, or components
+  unsigned warps_down = 1;         ///< of a block, with rows of their own: each is a lane
   unsigned lanes = 1;
 
-  __host__ __device__ unsigned components() const { return 16 * tiles; }
+  __host__ __device__ unsigned components() const { return 16 * tiles * (shares_components ? warps_across : 1); }
+  __host__ __device__ unsigned columns() const { return width * (shares_components ? 1 : warps_across); }
   /// Numbers between components' coefficients: fragments are read from all banks.
-  __host__ __device__ unsigned stride() const { return warps_across * width + 4; }
+  __host__ __device__ unsigned stride() const { return columns() + 4; }
   unsigned blocks() const { return lanes / warps_down; }
 };
 
@@ -40,7 +42,16 @@ constexpr unsigned linear_blocks(unsigned tiles, unsigned width) {
 
 inline constexpr unsigned most_linear_tiles = 4, most_linear_warps = 8, linear_tile_rows = 16;
 
+/// Numbers between rows of z, and between those of responsibilities, of a warp in shared memory.
+constexpr unsigned linear_row_stride(unsigned width) { return width + 4; }
+constexpr unsigned linear_weight_stride(unsigned tiles) { return 16 * tiles + 4; }
+
 linear_plan plan_linear(std::size_t rows, std::size_t columns, std::size_t components, std::size_t multiprocessors);
+/// Whether all columns and components have a place in it.
+bool can_plan_linear(const linear_plan& plan, std::size_t columns, std::size_t components);
+/// Shared memory of a block: the slopes, the origin, and what warps have of their own, z and responsibilities of their
+/// rows; Σ r of a lane.
+std::size_t linear_shared_bytes(const linear_plan& plan);
 
 /// The memory of these kernels on one GPU.
 struct linear_memory {
@@ -53,9 +64,11 @@ struct linear_memory {
   int* stopped = nullptr;        ///< not zero: the mixture or its rows are others' business
   int* other_stopped = nullptr;  ///< not zero: others leave the rows alone
   int* leaves = nullptr;         ///< zero: what was summed is to be written
+  /// The same as other_stopped for others that come behind these kernels, when that is set back.
+  int* other_stopped_behind = nullptr;
 };
 
-inline std::size_t linear_lane_size(const kernel_layout& layout) {
+__host__ __device__ inline std::size_t linear_lane_size(const kernel_layout& layout) {
   return std::size_t{layout.components} * (layout.columns + 1) + 1;
 }
 std::size_t linear_traces(const kernel_layout& layout);
@@ -68,9 +81,9 @@ void pack_linear(const kernel_layout& layout, const linear_plan& plan, const pre
 template <class Scalar>
 void add_linear(const kernel_layout& layout, const linear_plan& plan, const cuda::device_piece<Scalar>& piece,
                 const double* origin, const linear_memory& memory, const int* stopped, cudaStream_t stream);
-/// Writes the statistics.
+/// Writes the statistics, or sets the condition of `turn` if others have the rows.
 void leave_linear(const kernel_layout& layout, const linear_plan& plan, const prepared_components<double>& in,
-                  const learnt_rows& rows, const linear_memory& memory, double* statistics, const int* stopped,
-                  cudaStream_t stream);
+                  const learnt_rows& rows, const linear_memory& memory, const others_turn& turn, double* statistics,
+                  const int* stopped, cudaStream_t stream);
 
 }  // namespace shoal::gmm::tied

@@ -6,6 +6,7 @@
 #include <shoal/execution/cuda/buffers.hpp>
 #include <shoal/gmm/cuda/tensor/chunks.hpp>
 #include <shoal/gmm/cuda/tied/linear.hpp>
+#include <shoal/gmm/cuda/tied/others.hpp>
 #include <shoal/gmm/cuda/tied/row_sums.hpp>
 #include <shoal/gmm/cuda/tied/tied.hpp>
 #include <shoal/gmm/cuda/tied/tuning.hpp>
@@ -13,22 +14,25 @@
 namespace shoal::gmm::tied {
 namespace {
 
+linear_plan plan_of(const accumulator_shape& shape) {
+  return plan_linear(shape.share_rows, shape.layout.columns(), shape.layout.components(), shape.multiprocessors);
+}
+
 bool is_taken(const accumulator_shape& shape) {
   const std::size_t columns = shape.layout.columns(), components = shape.layout.components();
   if (shape.weighted || components < 2 || !tensor::has_products()) return false;
   if (shape.layout.type() != covariance_type::tied) return false;
-  const std::size_t tiles = (components + 15) / 16;
-  return tiles <= most_linear_tiles &&
-         columns <= std::size_t{most_linear_width(static_cast<unsigned>(tiles))} * most_linear_warps;
+  const linear_plan plan = plan_of(shape);
+  return can_plan_linear(plan, columns, components) && linear_shared_bytes(plan) <= shape.shared_bytes;
 }
 
 template <class Scalar>
 class linear_accumulator final : public learning_accumulator<Scalar> {
  public:
   linear_accumulator(const accumulator_shape& shape, std::size_t shards, std::unique_ptr<accumulator<Scalar>> other)
-      : other_(std::move(other)),
+      : others_(std::move(other), shape.data_shards == 1 && !leaves_to_plain(shape)),
         layout_(shape.layout),
-        plan_(plan_linear(shape.share_rows, layout_.columns, layout_.components, shape.multiprocessors)),
+        plan_(plan_of(shape)),
         rows_(shape, shards) {
     const std::size_t slopes = std::size_t{plan_.components()} * plan_.stride(), size = linear_lane_size(layout_);
     const std::size_t lanes = plan_.lanes * size, traces = linear_traces(layout_);
@@ -44,12 +48,13 @@ class linear_accumulator final : public learning_accumulator<Scalar> {
     memory_.lanes = take(lanes);
     memory_.sums = take(size);
     // Who works: that of a pass is set back at its end.
-    flags_.grow(3);
-    const int flags[] = {0, 1, 0};
+    flags_.grow(4);
+    const int flags[] = {0, 1, 0, 1};
     cuda::check(cudaMemcpy(flags_.data(), flags, sizeof(flags), cudaMemcpyHostToDevice), "copy to the device");
     memory_.stopped = flags_.data();
     memory_.other_stopped = flags_.data() + 1;
     memory_.leaves = flags_.data() + 2;
+    memory_.other_stopped_behind = flags_.data() + 3;
   }
 
   void learn(std::size_t shard, const cuda::device_piece<Scalar>& piece, cudaStream_t stream) override {
@@ -60,29 +65,30 @@ class linear_accumulator final : public learning_accumulator<Scalar> {
   void clear(const prepared_parameters<Scalar>& parameters, cudaStream_t stream) override {
     pack_linear(layout_, plan_, parameters.in_double, rows_.of(shard_), memory_,
                 most_linear_norm(sizeof(Scalar), layout_.columns), parameters.stopped, stream);
-    other_->clear(for_others(parameters), stream);
+    others_.clear(for_others(parameters, memory_.other_stopped), stream);
   }
 
   void add(const cuda::device_piece<Scalar>& piece, const prepared_parameters<Scalar>& parameters,
            cudaStream_t stream) override {
     add_linear(layout_, plan_, piece, rows_.of(shard_).centre, memory_, parameters.stopped, stream);
-    other_->add(piece, for_others(parameters), stream);
+    others_.add(piece, for_others(parameters, memory_.other_stopped), stream);
   }
 
-  // The others come first: what says whose turn it is ends with the pass.
   void merge(double* statistics, const prepared_parameters<Scalar>& parameters, cudaStream_t stream) override {
-    other_->merge(statistics, for_others(parameters), stream);
-    leave_linear(layout_, plan_, parameters.in_double, rows_.of(shard_), memory_, statistics, parameters.stopped,
-                 stream);
+    others_.merge(statistics, for_others(parameters, memory_.other_stopped),
+                  for_others(parameters, memory_.other_stopped_behind), stream, [&](const others_turn& turn) {
+                    leave_linear(layout_, plan_, parameters.in_double, rows_.of(shard_), memory_, turn, statistics,
+                                 parameters.stopped, stream);
+                  });
   }
 
  private:
-  prepared_parameters<Scalar> for_others(prepared_parameters<Scalar> parameters) const {
-    parameters.stopped = memory_.other_stopped;
+  static prepared_parameters<Scalar> for_others(prepared_parameters<Scalar> parameters, const int* stopped) {
+    parameters.stopped = stopped;
     return parameters;
   }
 
-  std::unique_ptr<accumulator<Scalar>> other_;
+  others<Scalar> others_;
   kernel_layout layout_;
   linear_plan plan_;
   row_sums<Scalar> rows_;

@@ -64,7 +64,7 @@ __device__ void multiply_group(unsigned begin, unsigned end, unsigned first, con
   __syncthreads();
 }
 
-// Uᵀ(μₖ − m) of a group's columns, for all components.
+// Uᵀ(μₖ − m) of a group's columns, for the components of a row of blocks.
 __device__ void make_lines(const kernel_layout& layout, const prepared_components<double>& in, const double* origin,
                            unsigned number, const linear_memory& memory) {
   const unsigned d = layout.columns, K = layout.components, first_column = number * group_columns;
@@ -75,7 +75,7 @@ __device__ void make_lines(const kernel_layout& layout, const prepared_component
     const unsigned column = first_column + c;
     return column < d && i <= column ? in.factors[std::size_t{i} * d + column] : 0;
   };
-  for (unsigned first = 0; first < K; first += 16) {
+  for (unsigned first = 16 * blockIdx.y; first < K; first += 16 * gridDim.y) {
     multiply_group(0, min(d, first_column + group_columns), first, distance, factor,
                    [&](unsigned k, unsigned c, double sum) {
                      const unsigned column = first_column + c;
@@ -86,7 +86,7 @@ __device__ void make_lines(const kernel_layout& layout, const prepared_component
   }
 }
 
-// aₖ of a group's rows, for all components.
+// aₖ of a group's rows, likewise.
 __device__ void make_slopes(const kernel_layout& layout, const linear_plan& plan, const prepared_components<double>& in,
                             unsigned number, const linear_memory& memory) {
   const unsigned d = layout.columns, K = layout.components, first_row = number * group_columns;
@@ -95,18 +95,18 @@ __device__ void make_slopes(const kernel_layout& layout, const linear_plan& plan
     const unsigned row = first_row + r;
     return row <= j && j < d ? in.factors[std::size_t{row} * d + j] : 0;
   };
-  for (unsigned first = 0; first < K; first += 16) {
+  for (unsigned first = 16 * blockIdx.y; first < K; first += 16 * gridDim.y) {
     multiply_group(first_row, d, first, line, factor, [&](unsigned k, unsigned r, double sum) {
       if (k < K && first_row + r < d) memory.slopes[k * plan.stride() + first_row + r] = sum;
     });
   }
 }
 
-// The constants of all components, a warp each.
+// The constants of these components, a warp each.
 __device__ void make_constants(const kernel_layout& layout, const prepared_components<double>& in,
                                const linear_memory& memory, double most_norm) {
   const unsigned d = layout.columns, lane = threadIdx.x % cuda::warp_size;
-  for (unsigned k = threadIdx.x / cuda::warp_size; k < layout.components; k += warps) {
+  for (unsigned k = blockIdx.y * warps + threadIdx.x / cuda::warp_size; k < layout.components; k += gridDim.y * warps) {
     double squared = 0;
 #pragma unroll 4
     for (unsigned j = lane; j < d; j += cuda::warp_size) {
@@ -158,7 +158,7 @@ __device__ void add_square(const kernel_layout& layout, const prepared_component
   if (!(norm <= most_norm * *rows.weight)) leave_to_others(memory);
 }
 
-// The first blocks have a group of columns each, the others a square of P.
+// Of a row of blocks the first ones have a group of columns each, the others of the first row a square of P.
 __global__ void __launch_bounds__(threads)
     pack_lines(const kernel_layout layout, const __grid_constant__ prepared_components<double> in,
                const learnt_rows rows, const linear_memory memory, double most_norm, const int* stopped) {
@@ -169,12 +169,12 @@ __global__ void __launch_bounds__(threads)
     if (blockIdx.x == 0 && threadIdx.x == 0) leave_to_others(memory);
   } else if (blockIdx.x < groups) {
     make_lines(layout, in, rows.centre, blockIdx.x, memory);
-  } else {
+  } else if (blockIdx.y == 0) {
     add_square(layout, in, rows, blockIdx.x - groups, memory, most_norm);
   }
 }
 
-// The first blocks have a group of rows each, the last one constants.
+// Of a row of blocks the first ones have a group of rows each, the last one constants.
 __global__ void __launch_bounds__(threads)
     pack_slopes(const kernel_layout layout, const linear_plan plan,
                 const __grid_constant__ prepared_components<double> in, const linear_memory memory, double most_norm,
@@ -198,10 +198,12 @@ std::size_t linear_traces(const kernel_layout& layout) {
 void pack_linear(const kernel_layout& layout, const linear_plan& plan, const prepared_components<double>& in,
                  const learnt_rows& rows, const linear_memory& memory, double most_norm, const int* stopped,
                  cudaStream_t stream) {
-  const unsigned groups = groups_of(layout.columns);
-  cuda::launch_in_turn(pack_lines, groups + static_cast<unsigned>(linear_traces(layout)), threads, 0, stream, layout,
-                       in, rows, memory, most_norm, stopped);
-  cuda::launch_in_turn(pack_slopes, groups + 1, threads, 0, stream, layout, plan, in, memory, most_norm, stopped);
+  const unsigned groups = groups_of(layout.columns), squares = static_cast<unsigned>(linear_traces(layout));
+  const unsigned tiles = (layout.components + 15) / 16;
+  cuda::launch_in_turn(pack_lines, dim3(groups + squares, tiles), threads, 0, stream, layout, in, rows, memory,
+                       most_norm, stopped);
+  cuda::launch_in_turn(pack_slopes, dim3(groups + 1, tiles), threads, 0, stream, layout, plan, in, memory, most_norm,
+                       stopped);
 }
 
 }  // namespace shoal::gmm::tied

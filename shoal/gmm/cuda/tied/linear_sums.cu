@@ -2,9 +2,7 @@
 // time.
 #include <cuda_runtime.h>
 
-#include <algorithm>
 #include <cmath>
-#include <iterator>
 
 #include <shoal/execution/cuda/launch.cuh>
 #include <shoal/execution/cuda/thread_group.cuh>
@@ -25,20 +23,11 @@ struct warp_sizes {
   static constexpr unsigned width = Width;
   static constexpr unsigned groups = width / 8;
   static constexpr unsigned component_groups = 2 * Tiles;
-  static constexpr unsigned row_stride = width + 4;             // of z
-  static constexpr unsigned weight_stride = 16 * Tiles + 4;     // of responsibilities
-  static constexpr unsigned loads = rows_of_tile * width / 32;  // of a thread
+  static constexpr unsigned row_stride = linear_row_stride(width);        // of z
+  static constexpr unsigned weight_stride = linear_weight_stride(Tiles);  // of responsibilities
+  static constexpr unsigned loads = rows_of_tile * width / 32;            // of a thread
   static constexpr unsigned numbers = rows_of_tile * (row_stride + weight_stride);
 };
-
-// The slopes, the origin, and what warps have of their own: z and responsibilities of their rows; Σ r of a lane.
-template <unsigned Tiles, unsigned Width>
-std::size_t shared_numbers(const linear_plan& plan) {
-  const unsigned block_warps = plan.warps_across * plan.warps_down;
-  return std::size_t{plan.components()} * plan.stride() + plan.warps_across * Width +
-         std::size_t{block_warps} * warp_sizes<Tiles, Width>::numbers +
-         std::size_t{plan.warps_down} * plan.components();
-}
 
 // The warps that share rows wait for each other.
 __device__ void sync_row(unsigned row, unsigned warps) {
@@ -65,22 +54,27 @@ __global__ void __launch_bounds__(32 * most_linear_warps, linear_blocks(Tiles, W
   cuda::wait_for_predecessor();
   if (*stopped != 0 || *memory.stopped != 0) return;
   extern __shared__ __align__(16) double shared[];
-  const unsigned d = layout.columns, K = layout.components, stride = plan.stride();
+  const unsigned d = layout.columns, stride = plan.stride();
   const unsigned warp = threadIdx.x / 32, thread = threadIdx.x % 32, group = thread / 4, place = thread % 4;
   const unsigned across = warp % plan.warps_across, down = warp / plan.warps_across;
+  // The warp's own components.
+  const unsigned first_component = plan.shares_components ? across * 16 * Tiles : 0;
+  const unsigned K = min(layout.components - first_component, 16 * Tiles);
+  const bool has_weights = plan.shares_components || across == 0;
   double* const slopes = shared;
+  const double* const own_slopes = slopes + first_component * stride;
   double* const origins = slopes + plan.components() * stride;
-  double* const all_warps = origins + plan.warps_across * sizes::width;
+  double* const all_warps = origins + plan.columns();
   double* const z = all_warps + warp * sizes::numbers;
   double* const own_terms = z + rows_of_tile * sizes::row_stride;
-  double* const weights = all_warps + blockDim.x / 32 * sizes::numbers + down * plan.components();
+  double* const weights = all_warps + blockDim.x / 32 * sizes::numbers + down * plan.components() + first_component;
 
   const std::size_t first_tile = piece.share_first / rows_of_tile;
   const std::size_t tiles = (piece.count + rows_of_tile - 1) / rows_of_tile;
   const unsigned number = blockIdx.x * plan.warps_down + down;  // of the lane
   std::size_t tile = (number + plan.lanes - first_tile % plan.lanes) % plan.lanes;
 
-  const unsigned first_column = across * sizes::width;
+  const unsigned first_column = plan.shares_components ? 0 : across * sizes::width;
   const unsigned columns = d - first_column < sizes::width ? d - first_column : sizes::width;
   Scalar loads[sizes::loads];
   const auto load = [&](std::size_t of) {
@@ -96,11 +90,14 @@ __global__ void __launch_bounds__(32 * most_linear_warps, linear_blocks(Tiles, W
   for (unsigned e = threadIdx.x; e < plan.components() * stride / 2; e += blockDim.x) {
     reinterpret_cast<double2*>(slopes)[e] = reinterpret_cast<const double2*>(memory.slopes)[e];
   }
-  for (unsigned j = threadIdx.x; j < plan.warps_across * sizes::width; j += blockDim.x) {
+  for (unsigned j = threadIdx.x; j < plan.columns(); j += blockDim.x) {
     origins[j] = j < d ? origin[j] : 0;
   }
 
-  double* const lane = memory.lanes + number * (std::size_t{K} * (d + 1) + 1);
+  double* const lane = memory.lanes + number * linear_lane_size(layout);
+  double* const lane_sums = lane + std::size_t{first_component} * d;
+  double* const lane_weights = lane + std::size_t{layout.components} * d + first_component;
+  double* const lane_score = lane + linear_lane_size(layout) - 1;
   const bool begins = piece.share_first == 0;
   // Sums go on from what a piece before has left, so that where pieces are cut changes no bit.
   double sums[Tiles][sizes::groups][4];
@@ -113,7 +110,7 @@ __global__ void __launch_bounds__(32 * most_linear_warps, linear_blocks(Tiles, W
 #pragma unroll
         for (unsigned e = 0; e < 4; ++e) {
           const unsigned k = 16 * m + group + 8 * (e / 2), column = 8 * n + 2 * place + e % 2;
-          if (k < K && column < columns) call(sums[m][n][e], lane[k * d + first_column + column]);
+          if (k < K && column < columns) call(sums[m][n][e], lane_sums[k * d + first_column + column]);
         }
       }
     }
@@ -128,10 +125,10 @@ __global__ void __launch_bounds__(32 * most_linear_warps, linear_blocks(Tiles, W
   }
   if (!begins) {
     for_each_sum([](double& sum, const double& kept) { sum = kept; });
-    score = lane[K * (d + 1)];
+    score = *lane_score;
   }
-  if (across == 0) {
-    for (unsigned k = thread; k < plan.components(); k += 32) weights[k] = begins || k >= K ? 0 : lane[K * d + k];
+  if (has_weights) {
+    for (unsigned k = thread; k < 16 * Tiles; k += 32) weights[k] = begins || k >= K ? 0 : lane_weights[k];
   }
   double constants[sizes::component_groups][2];
 #pragma unroll
@@ -139,9 +136,26 @@ __global__ void __launch_bounds__(32 * most_linear_warps, linear_blocks(Tiles, W
 #pragma unroll
     for (unsigned e = 0; e < 2; ++e) {
       const unsigned k = 8 * j + 2 * place + e;
-      constants[j][e] = k < K ? memory.constants[k] : -INFINITY;
+      constants[j][e] = k < K ? memory.constants[first_component + k] : -INFINITY;
     }
   }
+  // What the warps of a row know of it, in the order of their components. It lies behind their responsibilities, the
+  // greatest log-density and the sum in columns of their own: who writes into one has seen that all have read it.
+  enum note : unsigned { greatest_note, total_note };
+  const auto exchange = [&](note which, const auto(&own)[2], auto(&found)[2], const auto& join) {
+    double* const notes = own_terms + group * sizes::weight_stride + 16 * Tiles + which;
+    if (place == 0) {
+      notes[0] = own[0];
+      notes[8 * sizes::weight_stride] = own[1];
+    }
+    sync_row(down, plan.warps_across);
+    for (unsigned other = 0; other < plan.warps_across; ++other) {
+      const double* const from =
+          notes + (static_cast<int>(other) - static_cast<int>(across)) * static_cast<int>(sizes::numbers);
+      found[0] = join(found[0], from[0]);
+      found[1] = join(found[1], from[8 * sizes::weight_stride]);
+    }
+  };
   __syncthreads();
 
   for (; tile < tiles; tile += plan.lanes) {
@@ -163,12 +177,12 @@ __global__ void __launch_bounds__(32 * most_linear_warps, linear_blocks(Tiles, W
 #pragma unroll
       for (unsigned j = 0; j < sizes::component_groups; ++j) {
         if (8 * j >= K) continue;
-        const double* const slope = slopes + (8 * j + group) * stride + first_column + 8 * n + place;
+        const double* const slope = own_slopes + (8 * j + group) * stride + first_column + 8 * n + place;
         const double b[2] = {slope[0], slope[4]};
         multiply_add(terms[j], a, b);
       }
     }
-    if (plan.warps_across > 1) {
+    if (plan.warps_across > 1 && !plan.shares_components) {
 #pragma unroll
       for (unsigned j = 0; j < sizes::component_groups; ++j) {
 #pragma unroll
@@ -211,6 +225,10 @@ __global__ void __launch_bounds__(32 * most_linear_warps, linear_blocks(Tiles, W
         if (other > greatest[half]) greatest[half] = other;
       }
     }
+    if (plan.shares_components) {
+      const double own[2] = {greatest[0], greatest[1]};
+      exchange(greatest_note, own, greatest, [](double most, double other) { return other > most ? other : most; });
+    }
 #pragma unroll
     for (unsigned j = 0; j < sizes::component_groups; ++j) {
       if (8 * j >= K) continue;
@@ -230,6 +248,14 @@ __global__ void __launch_bounds__(32 * most_linear_warps, linear_blocks(Tiles, W
       for (unsigned step = 1; step < 4; step *= 2) {
         total[half] += __shfl_xor_sync(cuda::every_lane, total[half], step);
       }
+    }
+    if (plan.shares_components) {
+      const Scalar own[2] = {total[0], total[1]};
+      total[0] = total[1] = 0;
+      exchange(total_note, own, total, [](Scalar sum, double other) { return sum + static_cast<Scalar>(other); });
+    }
+#pragma unroll
+    for (unsigned half = 0; half < 2; ++half) {
       const bool inside = tile * rows_of_tile + group + 8 * half < piece.count;
       if (inside) score_of_rows += greatest[half] + static_cast<double>(log(total[half]));
       total[half] = inside ? 1 / total[half] : Scalar{0};
@@ -243,7 +269,7 @@ __global__ void __launch_bounds__(32 * most_linear_warps, linear_blocks(Tiles, W
         terms[j][e] *= static_cast<double>(total[e / 2]);
         own_terms[(group + 8 * (e / 2)) * sizes::weight_stride + 8 * j + 2 * place + e % 2] = terms[j][e];
       }
-      if (across != 0) continue;
+      if (!has_weights) continue;
 #pragma unroll
       for (unsigned e = 0; e < 2; ++e) {
         const double weight = sum_of_groups(terms[j][e] + terms[j][e + 2]);
@@ -276,20 +302,25 @@ __global__ void __launch_bounds__(32 * most_linear_warps, linear_blocks(Tiles, W
   }
 
   for_each_sum([](const double& sum, double& kept) { kept = sum; });
-  if (across != 0) return;
-  if (thread == 0) lane[K * (d + 1)] = score;
+  if (thread == 0 && across == 0) *lane_score = score;
+  if (!has_weights) return;
   __syncwarp();
-  for (unsigned k = thread; k < K; k += 32) lane[K * d + k] = weights[k];
+  for (unsigned k = thread; k < K; k += 32) lane_weights[k] = weights[k];
 }
 
 // Adds up the lanes: each of a few threads every so many of them, and then what these have.
 constexpr unsigned sums_of_block = 32, merging_threads = 1024, merging = merging_threads / sums_of_block;
 
 __global__ void __launch_bounds__(merging_threads)
-    merge_lanes(const linear_memory memory, unsigned lanes, unsigned size, const int* stopped) {
+    merge_lanes(const linear_memory memory, unsigned lanes, unsigned size, const others_turn turn, const int* stopped) {
   cuda::wait_for_predecessor();
   const bool leaves = *stopped == 0 && *memory.stopped == 0;
-  if (blockIdx.x == 0 && threadIdx.x == 0) *memory.leaves = leaves ? 0 : 1;
+  if (blockIdx.x == 0 && threadIdx.x == 0) {
+    const bool others = *stopped == 0 && !leaves;
+    *memory.leaves = leaves ? 0 : 1;
+    *memory.other_stopped_behind = others ? 0 : 1;
+    if (turn.has_condition && others) cudaGraphSetConditional(turn.condition, 1);
+  }
   if (!leaves) return;
   __shared__ double parts[merging][sums_of_block];
   const unsigned own = threadIdx.x % sums_of_block, part = threadIdx.x / sums_of_block;
@@ -388,8 +419,7 @@ template <class Scalar, unsigned Tiles, unsigned Width>
 void launch(const kernel_layout& layout, const linear_plan& plan, const cuda::device_piece<Scalar>& piece,
             const double* origin, const linear_memory& memory, const int* stopped, cudaStream_t stream) {
   cuda::launch_in_turn(add_rows<Scalar, Tiles, Width>, plan.blocks(), 32 * plan.warps_across * plan.warps_down,
-                       shared_numbers<Tiles, Width>(plan) * sizeof(double), stream, layout, plan, piece, origin, memory,
-                       stopped);
+                       linear_shared_bytes(plan), stream, layout, plan, piece, origin, memory, stopped);
 }
 
 template <class Scalar, unsigned Tiles>
@@ -404,23 +434,6 @@ constexpr auto launch_of(unsigned width) {
 }
 
 }  // namespace
-
-linear_plan plan_linear(std::size_t rows, std::size_t columns, std::size_t components, std::size_t multiprocessors) {
-  linear_plan plan;
-  plan.tiles = static_cast<unsigned>((components + 15) / 16);
-  const unsigned most_width = most_linear_width(plan.tiles);
-  plan.warps_across = static_cast<unsigned>((columns + most_width - 1) / most_width);
-  plan.width = *std::find_if(std::begin(linear_widths), std::end(linear_widths), [&](unsigned width) {
-    return width == most_width || width * plan.warps_across >= columns;
-  });
-  const std::size_t tiles = std::max<std::size_t>(1, (rows + rows_of_tile - 1) / rows_of_tile);
-  const std::size_t most = std::max<std::size_t>(1, most_linear_warps / plan.warps_across);
-  const std::size_t places = multiprocessors * linear_blocks(plan.tiles, plan.width);
-  plan.warps_down = static_cast<unsigned>(std::min(most, (tiles + places - 1) / places));
-  const std::size_t blocks = std::min(places, (tiles + plan.warps_down - 1) / plan.warps_down);
-  plan.lanes = static_cast<unsigned>(blocks * plan.warps_down);
-  return plan;
-}
 
 template <class Scalar>
 void add_linear(const kernel_layout& layout, const linear_plan& plan, const cuda::device_piece<Scalar>& piece,
@@ -437,11 +450,11 @@ template void add_linear(const kernel_layout&, const linear_plan&, const cuda::d
                          const linear_memory&, const int*, cudaStream_t);
 
 void leave_linear(const kernel_layout& layout, const linear_plan& plan, const prepared_components<double>& in,
-                  const learnt_rows& rows, const linear_memory& memory, double* statistics, const int* stopped,
-                  cudaStream_t stream) {
+                  const learnt_rows& rows, const linear_memory& memory, const others_turn& turn, double* statistics,
+                  const int* stopped, cudaStream_t stream) {
   const auto size = static_cast<unsigned>(linear_lane_size(layout));
   cuda::launch_in_turn(merge_lanes, (size + sums_of_block - 1) / sums_of_block, merging_threads, 0, stream, memory,
-                       plan.lanes, size, stopped);
+                       plan.lanes, size, turn, stopped);
   const unsigned sides = (layout.columns + side - 1) / side;
   cuda::launch_in_turn(leave_square, dim3(sides, sides), leaving_threads, 0, stream, layout, in, rows, memory,
                        static_cast<unsigned>(linear_traces(layout)), statistics);

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 
+#include <shoal/execution/precision.hpp>
+
 namespace shoal::gmm::tied {
 
 inline constexpr std::size_t most_columns = 2048;
@@ -14,6 +16,13 @@ inline constexpr std::size_t most_columns = 2048;
 /// 130) 0.65 and 0.29. From 65 components on they are faster than float64 products as well: 10⁶ of (17, 65) 0.83 for
 /// 1.31, (64, 100) 1.11 for 1.77, (128, 128) 1.66 for 2.28 (bench/results/tied-65-to-128-nvidia-h200-2026-11-28.json).
 inline constexpr std::size_t most_product_components = 256, most_components = 64;
+/// Few columns by so many components go to the kernels that find densities twice, of which eleven bits take one product
+/// (bench/results/tied-few-columns-nvidia-h200-2026-11-29.json): (10⁶, 16, 64) 0.283 and 0.171 ms, (10⁶, 13, 100) 0.449
+/// and 0.213, (10⁶, 8, 1000) in float32 3.72 and 1.43.
+constexpr bool takes_terms(precision least, std::size_t rows, std::size_t components) {
+  if (components > most_product_components) return true;
+  return least != precision::float32 && components >= 33 && rows * components >= 3'300'000;
+}
 /// Beyond narrow_columns float64 products take more than so many components as a diagonal mixture.
 inline constexpr std::size_t most_wide_components = 128;
 inline constexpr std::size_t narrow_columns = 128;
@@ -52,7 +61,14 @@ constexpr bool reads_rows_once(std::size_t columns, std::size_t components) {
 ///
 /// Where components lie apart, 20 to 100 µs to find that out are lost ((100,000, 16, 10) 0.143 and 0.160 ms, (1000,
 /// 256, 10) 0.24 and 0.35, (10⁶, 64, 10) 1.27 and 1.29): so it is taken where the others take longer than that.
-constexpr bool is_faster(std::size_t value_bytes, std::size_t rows, std::size_t columns, std::size_t components) {
+///
+/// With fewer launches, of float32 rows (bench/results/tied-few-columns-nvidia-h200-2026-11-29.json): (100,000, 13, 33)
+/// 0.102 and 0.063 ms, (30,000, 16, 64) 0.110 and 0.077, (10,000, 8, 300) 0.200 and 0.100, (10⁶, 8, 5) 0.059 and 0.048,
+/// (10⁷, 6, 2) 0.110 and 0.096, (10⁷, 8, 2) 0.470 and 0.127; but (10⁶, 8, 2) 0.026 and 0.042, (10⁷, 5, 2) 0.100 and
+/// 0.098, (100,000, 3, 100) 0.052 and 0.067; densities found twice (10⁶, 2, 100) 0.246 and 0.175, (100,000, 1, 1000)
+/// 0.214 and 0.191, (10⁶, 2, 300) 0.670 and 0.493, but (10⁶, 2, 33) 0.099 and 0.092, (10,000, 3, 1000) 0.136 and 0.155.
+constexpr bool is_faster(std::size_t value_bytes, precision least, std::size_t rows, std::size_t columns,
+                         std::size_t components) {
   if (components < 2) return false;
   const auto products = static_cast<double>(rows) * static_cast<double>(columns * columns * components);
   if (value_bytes == 8) {
@@ -62,9 +78,15 @@ constexpr bool is_faster(std::size_t value_bytes, std::size_t rows, std::size_t 
   }
   if (columns > narrow_columns) return products >= 2e9;
   if (columns > 16) return products >= 1e9;
-  if (components >= 16) return columns >= 3 && columns * components >= 64 && products >= 8e8;
-  const bool many = columns >= 12 && columns * components >= 80;
-  return columns >= 8 && products >= (many ? 5e8 : 6.4e8);
+  if (components >= 16) {
+    if (columns < 3 && !takes_terms(least, rows, components)) return false;
+    const bool many = (components > most_product_components && columns >= 8 && products >= 1.9e8) ||
+                      (takes_terms(least, rows, components) && rows * components >= 100'000'000);
+    return columns * components >= 64 && (many || (columns >= 3 && products >= 4e8));
+  }
+  if (columns >= 12 && columns * components >= 80) return products >= 5e8;
+  if (columns >= 8) return products >= (columns == 8 && components <= 5 ? 3.2e8 : 6.4e8);
+  return columns >= 6 && components <= 6 && products >= 7.2e8;
 }
 
 /// Squared deviations of a component's centre from the origin, and of a row in the mean, each column in its deviation
@@ -81,12 +103,26 @@ inline constexpr double most_plain_products = 2e9;
 /// 96, 2) 0.142 and 0.119, (10⁴, 65, 64) 0.163 and 0.153, (10⁴, 192, 33) 0.27 and 0.18; when sums were slower (10⁵,
 /// 300, 2) 0.35 and 0.40, (10⁶, 64, 2) 0.29 and 0.37, (10⁶, 32, 5) 0.20 and 0.31; float64 (10⁵, 17, 2) 0.073 and 0.052,
 /// (10⁶, 24, 2) 0.40 and 0.22, (10⁶, 64, 2) 1.11 and 0.39, (10⁵, 128, 33) 0.56 and 0.47, (10⁶, 64, 10) 1.25 and 1.25.
-/// Fewer columns are for others.
+///
+/// Of fewer columns, or more components (bench/results/tied-few-columns-nvidia-h200-2026-11-29.json): float64 (1000,
+/// 13, 100) 0.091 and 0.054 ms, (1000, 8, 100) 0.070 and 0.048, (10,000, 13, 100) 0.102 and 0.073, (10,000, 8, 100)
+/// 0.076 and 0.067, (1000, 8, 33) 0.038 and 0.034, (1000, 16, 10) 0.046 and 0.033, (10,000, 16, 5) 0.041 and 0.035,
+/// (100,000, 13, 10) 0.073 and 0.061, but (1000, 3, 100) 0.029 and 0.043, (100,000, 5, 33) 0.057 and 0.070; float32
+/// (1000, 16, 2) 0.035 and 0.028, (10,000, 16, 10) 0.043 and 0.036, (10,000, 13, 33) 0.046 and 0.045, (1000, 16, 256)
+/// 0.133 and 0.096, (10,000, 16, 256) 0.179 and 0.122, (10,000, 24, 100) 0.146 and 0.093, (1000, 40, 100) 0.163 and
+/// 0.075, but (1000, 13, 2) 0.028 and 0.029, (1000, 8, 100) 0.047 and 0.048, (10,000, 8, 64) 0.037 and 0.046.
 inline constexpr std::size_t least_linear_columns = 17, few_linear_rows = 20'000, most_linear_float_rows = 200'000;
+inline constexpr std::size_t most_usual_linear_components = 64;
 constexpr bool is_faster_linear(std::size_t value_bytes, std::size_t rows, std::size_t columns,
                                 std::size_t components) {
-  if (columns < least_linear_columns) return false;
   const auto products = static_cast<double>(rows) * static_cast<double>(columns * components);
+  if (columns < least_linear_columns) {
+    if (value_bytes == 8) return columns >= 8 && columns * components >= 80 && products <= 1.3e7;
+    return columns >= 13 && columns * components >= 32 && products <= 4.1e7 && rows <= few_linear_rows;
+  }
+  if (components > most_usual_linear_components) {
+    return value_bytes == 8 ? products <= 1.3e7 : products <= 4.1e7 && rows <= few_linear_rows;
+  }
   if (value_bytes == 8) return products <= 5e8;
   return products <= 2e8 && (rows <= few_linear_rows || (rows <= most_linear_float_rows && columns <= 256));
 }

@@ -91,6 +91,24 @@ TEST_F(SmallAccumulator, ComponentsNearEachOtherOrApart) {
   }
 }
 
+// Rows whose density under every component is zero in float64, among others.
+TEST_F(SmallAccumulator, FarRowsAboutOneOrigin) {
+  for (const std::size_t columns : {7, 8}) {
+    for (const std::size_t components : {1, 3, 8, 10, 12, 16}) {
+      const auto model = rounded_model(covariance_type::full, components, columns, 0.3, 7);
+      auto data = reference::random_rows<double>(model, 5001, columns, 8);
+      for (std::size_t r = 0; r < 5001; r += 97) {
+        data[columns * r + r % columns] = r % 3 == 0 ? 60 : (r % 3 == 1 ? -300 : 2e3);
+      }
+      const std::string what = fmt::format("{} columns, {} components", columns, components);
+      on_device<double> device(model, data, {});
+      const statistics got = device.sums();
+      checks::expect_close(got, expected_sums<double>(model, data, {}), 1e-9, what);
+      checks::expect_same_bits(device.sums(4096), got, what + ", in pieces of 4096");
+    }
+  }
+}
+
 // Rows at the distances that float32 cannot square, among others.
 void check_far(covariance_type type, std::size_t rows, std::size_t columns, std::size_t components, std::size_t every) {
   const auto model = rounded_model(type, components, columns, 2, 7);
@@ -130,6 +148,13 @@ TEST_F(SmallAccumulator, FewRowsByEveryKernel) {
       check<double>(type, 300, columns, 3, false);
       check_far(type, 300, columns, 5, 31);
     }
+  }
+}
+
+TEST_F(SmallAccumulator, FewRowsAboutOneOrigin) {
+  for (const std::size_t columns : {7, 8}) {
+    for (const std::size_t components : {3, 8, 10, 12, 16})
+      check<double>(covariance_type::full, 300, columns, components, false, 0.3);
   }
 }
 

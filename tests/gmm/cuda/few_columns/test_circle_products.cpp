@@ -16,7 +16,9 @@
 
 #include "../../../cuda_devices.hpp"
 #include "../../kernel_checks.hpp"
+#include "../nobody.hpp"
 #include "checks.hpp"
+#include "product_checks.hpp"
 
 namespace {
 
@@ -32,52 +34,18 @@ class CircleAccumulator : public ::testing::Test {
   void SetUp() override { SHOAL_NEEDS_DEVICES(1); }
 };
 
-// Leaves everything to the products.
-class nobody final : public accumulator<float> {
- public:
-  bool keeps_shards_apart() const override { return true; }
-  void clear(const shoal::gmm::prepared_parameters<float>&, cudaStream_t) override {}
-  void add(const shoal::cuda::device_piece<float>&, const shoal::gmm::prepared_parameters<float>&,
-           cudaStream_t) override {}
-  void merge(double*, const shoal::gmm::prepared_parameters<float>&, cudaStream_t) override {}
-};
-
-using maker = checks::make_accumulator<float>;
+using checks::maker;
 
 std::unique_ptr<accumulator<float>> by_circles(const accumulator_shape& shape) {
-  return shoal::gmm::few_columns::make_circle_accumulator(shape, std::make_unique<nobody>());
+  return shoal::gmm::few_columns::make_circle_accumulator(shape, std::make_unique<checks::nobody<float>>());
 }
 std::unique_ptr<accumulator<float>> by_either(const accumulator_shape& shape) {
   return shoal::gmm::few_columns::make_circle_accumulator(shape,
                                                           shoal::gmm::few_columns::make_accumulator<float>(shape));
 }
-// As if the GPU had one multiprocessor, so that blocks have several groups.
-std::unique_ptr<accumulator<float>> for_one(const accumulator_shape& shape) {
-  accumulator_shape small = shape;
-  small.multiprocessors = 1;
-  return by_circles(small);
-}
-std::unique_ptr<accumulator<float>> coarse(const accumulator_shape& shape) {
-  accumulator_shape less = shape;
-  less.precision = shoal::precision::bf16;
-  return by_circles(less);
-}
-std::unique_ptr<accumulator<float>> coarse_for_one(const accumulator_shape& shape) {
-  accumulator_shape less = shape;
-  less.precision = shoal::precision::tf32;
-  return for_one(less);
-}
-
-struct on_device : checks::on_device<float> {
-  on_device(const shoal::gmm::model& model, const std::vector<float>& rows, maker make)
-      : checks::on_device<float>(model, rows, {}, make) {}
-};
-
-void expect_sums(const statistics& got, const shoal::gmm::model& model, const std::vector<float>& rows,
-                 double tolerance, const std::string& what) {
-  checks::expect_close(checks::comparable(got), checks::comparable(checks::expected_sums<float>(model, rows, {})),
-                       tolerance, what);
-}
+constexpr maker for_one = checks::for_one<by_circles>;
+constexpr maker coarse = checks::coarse<by_circles>;
+constexpr maker coarse_for_one = checks::coarse_for_one<by_circles>;
 
 void check(std::size_t rows, std::size_t columns, std::size_t components, double spread, maker make = by_circles) {
   checks::check_sums(covariance_type::full, rows, columns, components, spread, make);
@@ -110,31 +78,11 @@ TEST_F(CircleAccumulator, AwkwardNumbersOfRows) {
   check(300007, 8, 33, 0.8);
 }
 
-// docs/tolerances.md: 1e-3 for sums, 0.1 for a row's log-density.
-void check_coarse(std::size_t rows, std::size_t columns, std::size_t components, double spread, maker make) {
-  const auto model = rounded_model(covariance_type::full, components, columns, spread, 5);
-  const auto data = reference::random_rows<float>(model, rows, columns, 6);
-  const std::string what =
-      fmt::format("{} rows, {} columns, {} components, spread {}", rows, columns, components, spread);
-  on_device device(model, data, make);
-  const statistics got = device.sums();
-  expect_sums(got, model, data, 1e-3, what);
-  EXPECT_EQ(got.far_rows(), 0) << what;
-  checks::expect_same_bits(device.sums(), got, what + ", again");
-  if (rows > 4096) checks::expect_same_bits(device.sums(4096), got, what + ", in pieces");
-  for (std::size_t r = 0; r < std::min<std::size_t>(rows, 5); ++r) {
-    const std::vector<float> one(&data[r * columns], &data[r * columns] + columns);
-    on_device alone(model, one, make);
-    EXPECT_NEAR(alone.sums().log_likelihood(), checks::expected_sums<float>(model, one, {}).log_likelihood(), 0.1)
-        << what << ", row " << r;
-  }
-}
-
 TEST_F(CircleAccumulator, KeepsElevenBitsWhenAskedForLess) {
   for (const std::size_t columns : {5, 8, 9, 12, 13, 16}) {
     for (const std::size_t components : {10, 17, 33, 65, 256}) {
-      check_coarse(4097, columns, components, 0.3, coarse);
-      check_coarse(9001, columns, components, 0.8, coarse_for_one);
+      checks::check_coarse(covariance_type::full, 4097, columns, components, 0.3, coarse);
+      checks::check_coarse(covariance_type::full, 9001, columns, components, 0.8, coarse_for_one);
     }
   }
 }
@@ -157,26 +105,16 @@ TEST_F(CircleAccumulator, FarRowsAreDoneInDouble) {
   const auto model = rounded_model(covariance_type::full, 40, 14, 0.8, 3);
   auto data = reference::random_rows<float>(model, 1000, 14, 4);
   for (std::size_t r = 0; r < 1000; r += 33) data[r * 14 + r % 14] = r % 2 == 0 ? 1e3F : 3e12F;
-  on_device device(model, data, coarse);
+  checks::unweighted device(model, data, coarse);
   const statistics got = device.sums();
   EXPECT_EQ(got.far_rows(), 31);
-  expect_sums(got, model, data, 1e-3, "eleven bits");
+  checks::expect_sums(got, model, data, 1e-3, "eleven bits");
 }
 
 // Densities so small that their plain sum would vanish, but not so far as to need float64.
 TEST_F(CircleAccumulator, RowsOfSmallDensities) {
-  for (const std::size_t columns : {5, 8, 11, 16}) {
-    const auto model = rounded_model(covariance_type::full, 34, columns, 0.8, 17);
-    for (const double stretch : {3.0, 6.0, 9.0}) {
-      auto data = reference::random_rows<float>(model, 6000, columns, 18);
-      for (std::size_t i = 0; i < data.size(); ++i) {
-        if (i / columns % 7 == 3) data[i] = static_cast<float>(static_cast<double>(data[i]) * stretch);
-      }
-      on_device device(model, data, by_circles);
-      expect_sums(device.sums(), model, data, checks::kernel_tolerance<float>,
-                  fmt::format("{} columns, stretched {} times", columns, stretch));
-    }
-  }
+  for (const std::size_t columns : {5, 8, 11, 16})
+    checks::check_small_densities({covariance_type::full, columns, 34}, by_circles);
 }
 
 // Small enough for compute-sanitizer's racecheck.
@@ -184,7 +122,7 @@ TEST_F(CircleAccumulator, FewRowsByEveryKernel) {
   for (const std::size_t columns : {7, 12, 15}) {
     for (const std::size_t components : {20, 40, 130}) {
       check(300, columns, components, 0.8, for_one);
-      check_coarse(300, columns, components, 0.5, coarse_for_one);
+      checks::check_coarse(covariance_type::full, 300, columns, components, 0.5, coarse_for_one);
     }
   }
   checks::check_far_rows(covariance_type::full, 300, 8, 35, 31, by_circles);
@@ -192,43 +130,20 @@ TEST_F(CircleAccumulator, FewRowsByEveryKernel) {
 }
 
 TEST_F(CircleAccumulator, RowsBeyondTheRangeOfFloatStayFinite) {
-  const auto model = rounded_model(covariance_type::full, 40, 5, 0.8, 3);
-  auto data = reference::random_rows<float>(model, 1001, 5, 4);
-  for (std::size_t j = 0; j < 5; ++j) data[500 * 5 + j] = 3e38F;
-  data[777 * 5 + 2] = -2e19F;
-  data[1000 * 5 + 1] = 1e30F;
-  on_device device(model, data, by_circles);
-  const statistics got = device.sums();
-  EXPECT_EQ(got.far_rows(), 3);
-  for (const double value : got.values()) ASSERT_TRUE(std::isfinite(value));
+  checks::check_beyond_float({covariance_type::full, 5, 40}, by_circles);
 }
 
 TEST_F(CircleAccumulator, AnEmptyComponentGetsNothing) {
-  auto model = rounded_model(covariance_type::full, 35, 6, 0.8, 11);
-  model.weights[2] = 0;
-  const auto data = reference::random_rows<float>(model, 2000, 6, 12);
-  on_device device(model, data, by_circles);
-  const statistics got = device.sums();
-  EXPECT_EQ(got.weight(2), 0);
-  for (std::size_t j = 0; j < 6; ++j) EXPECT_EQ(got.first(2, j), 0);
-  expect_sums(got, model, data, checks::kernel_tolerance<float>, "an empty component");
+  checks::check_empty_component({covariance_type::full, 6, 35}, by_circles);
 }
 
 TEST_F(CircleAccumulator, KeepsItsDigitsFarFromTheOrigin) {
-  for (const std::size_t columns : {5, 8, 12, 16}) {
-    auto model = rounded_model(covariance_type::full, 35, columns, 1, 21);
-    for (double& mean : model.means) mean = static_cast<double>(static_cast<float>(mean + 1e4));
-    const auto data = reference::random_rows<float>(model, 10000, columns, 22);
-    on_device device(model, data, by_circles);
-    expect_sums(device.sums(), model, data, 1e-6, fmt::format("offset 1e4, {} columns", columns));
-  }
+  for (const std::size_t columns : {5, 8, 12, 16})
+    checks::check_far_from_origin({covariance_type::full, columns, 35, 1}, by_circles);
 }
 
 TEST_F(CircleAccumulator, StoppedKernelsChangeNothing) {
-  const auto model = rounded_model(covariance_type::full, 35, 6, 0.8, 31);
-  const auto data = reference::random_rows<float>(model, 500, 6, 32);
-  on_device device(model, data, by_either);
-  checks::expect_nothing_once_stopped(device);
+  checks::check_stopped({covariance_type::full, 6, 35}, by_either);
 }
 
 // Through the door, with rows far from the origin: components that overlap and components three deviations apart.
@@ -276,7 +191,7 @@ TEST(CircleAccumulatorShape, HasFullCovariancesWithoutWeights) {
   EXPECT_FALSE(suits(covariance_type::full, 33, 17));
   for (const covariance_type type : {covariance_type::diag, covariance_type::spherical, covariance_type::tied}) {
     EXPECT_FALSE(suits(type, 40, 8)) << checks::name(type);
-    EXPECT_THROW(shoal::gmm::few_columns::make_circle_accumulator(shape, std::make_unique<nobody>()),
+    EXPECT_THROW(shoal::gmm::few_columns::make_circle_accumulator(shape, std::make_unique<checks::nobody<float>>()),
                  shoal::bad_argument);
   }
   shape.weighted = true;

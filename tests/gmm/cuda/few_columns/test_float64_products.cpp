@@ -14,6 +14,7 @@
 
 #include "../../../cuda_devices.hpp"
 #include "../../kernel_checks.hpp"
+#include "../nobody.hpp"
 #include "checks.hpp"
 
 namespace {
@@ -33,20 +34,10 @@ class Float64Products : public ::testing::Test {
   void SetUp() override { SHOAL_NEEDS_DEVICES(1); }
 };
 
-// Leaves everything to the products.
-class nobody final : public accumulator<double> {
- public:
-  bool keeps_shards_apart() const override { return true; }
-  void clear(const shoal::gmm::prepared_parameters<double>&, cudaStream_t) override {}
-  void add(const shoal::cuda::device_piece<double>&, const shoal::gmm::prepared_parameters<double>&,
-           cudaStream_t) override {}
-  void merge(double*, const shoal::gmm::prepared_parameters<double>&, cudaStream_t) override {}
-};
-
 using maker = checks::make_accumulator<double>;
 
 std::unique_ptr<accumulator<double>> by_products_alone(const accumulator_shape& shape) {
-  return shoal::gmm::few_columns::make_float64_product_accumulator(shape, std::make_unique<nobody>());
+  return shoal::gmm::few_columns::make_float64_product_accumulator(shape, std::make_unique<checks::nobody<double>>());
 }
 std::unique_ptr<accumulator<double>> by_either(const accumulator_shape& shape) {
   return shoal::gmm::few_columns::make_float64_product_accumulator(
@@ -132,6 +123,21 @@ TEST_F(Float64Products, ManyComponents) {
   }
 }
 
+// Blocks that share rows: of the fewest components for which there are two, of four, and of eight.
+TEST_F(Float64Products, ComponentsOfSeveralBlocks) {
+  for (const covariance_type type : matrices) {
+    for (const std::size_t components : {257, 300, 512, 513, 1000, 1024})
+      check(type, 1031, 8, components, 0.7, components % 2 == 1);
+    check(type, 5003, 5, 1000, 0.7, type == covariance_type::tied);
+    check(type, 4097, 5, 300, 0.7, true, for_one);
+    check(type, 1031, 1, 1025, 0.7, true);
+    check(type, 31, 3, 1500, 0.7, false);
+  }
+  for (const covariance_type type : vectors) {
+    for (const std::size_t columns : {2, 8, 13}) check(type, 1031, columns, 1100, 0.7, columns == 8);
+  }
+}
+
 TEST_F(Float64Products, AnyOffsetAndSpread) {
   for (const covariance_type type : checks::all_types) {
     for (const std::size_t columns : {1, 2, 5, 8}) {
@@ -165,13 +171,17 @@ TEST_F(Float64Products, LeavesComponentsThatLieApartToOthers) {
   }
 }
 
-// Rows whose density under every component is zero in float64, of single batches.
+// Rows whose density under every component is zero in float64, of single batches; the last components are several
+// blocks'.
 TEST_F(Float64Products, FarRowsHaveTheirShares) {
   for (const covariance_type type : checks::all_types) {
-    for (const std::size_t components : {3, 40, 100}) {
-      const auto model = reference::random_model(type, components, 2, 0.7, 7);
-      auto data = reference::random_rows<double>(model, 3001, 2, 8);
-      for (std::size_t r = 0; r < 3001; r += 97) data[2 * r + r % 2] = r % 3 == 0 ? 60 : (r % 3 == 1 ? -300 : 2e3);
+    for (const std::size_t components : {3, 40, 100, 500}) {
+      const std::size_t columns = components == 500 ? 8 : 2;
+      const auto model = reference::random_model(type, components, columns, 0.7, 7);
+      auto data = reference::random_rows<double>(model, 3001, columns, 8);
+      for (std::size_t r = 0; r < 3001; r += 97) {
+        data[columns * r + r % columns] = r % 3 == 0 ? 60 : (r % 3 == 1 ? -300 : 2e3);
+      }
       checks::on_device<double> device(model, data, {}, by_products_alone);
       const statistics got = device.sums();
       checks::expect_close(checks::comparable(got), checks::comparable(checks::expected_sums<double>(model, data, {})),
@@ -207,11 +217,16 @@ TEST_F(Float64Products, AnEmptyComponentGetsNothing) {
 }
 
 // Small enough for compute-sanitizer's racecheck.
+TEST_F(Float64Products, FewRowsOfSeveralBlocks) {
+  check(covariance_type::full, 70, 8, 300, 0.7, false);
+  check(covariance_type::tied, 70, 8, 300, 0.7, false);
+}
 TEST_F(Float64Products, FewRowsByEveryKernel) {
-  for (const covariance_type type : checks::all_types) {
-    for (std::size_t columns = 1; columns <= 8; ++columns) {
-      for (const std::size_t components : {10, 30, 64, 120}) check(type, 300, columns, components, 0.7, false);
-    }
+  for (const std::size_t components : {10, 64}) {
+    for (std::size_t columns = 1; columns <= 8; ++columns)
+      check(covariance_type::full, 70, columns, components, 0.7, false);
+    for (const std::size_t columns : {2, 4, 8, 12, 16})
+      check(covariance_type::diag, 70, columns, components, 0.7, false);
   }
 }
 
@@ -243,7 +258,7 @@ TEST(Float64ProductsShape, WhatDoesNotSuitIsRefused) {
   shape.shared_bytes = 227 << 10;
   for (const statistics_layout& layout :
        {statistics_layout(covariance_type::full, 10, 9), statistics_layout(covariance_type::diag, 10, 17),
-        statistics_layout(covariance_type::full, 1025, 1)}) {
+        statistics_layout(covariance_type::full, 10'000, 1)}) {
     shape.layout = layout;
     EXPECT_FALSE(shoal::gmm::few_columns::suits_float64_products(shape));
     EXPECT_THROW(by_products_alone(shape), shoal::bad_argument);

@@ -15,7 +15,9 @@
 
 #include "../../../cuda_devices.hpp"
 #include "../../kernel_checks.hpp"
+#include "../nobody.hpp"
 #include "checks.hpp"
+#include "product_checks.hpp"
 
 namespace {
 
@@ -39,41 +41,16 @@ std::size_t most_components(covariance_type type, std::size_t columns) {
   return columns <= 8 ? 192 : 0;
 }
 
-// Leaves everything to the products.
-class nobody final : public accumulator<float> {
- public:
-  void clear(const shoal::gmm::prepared_parameters<float>&, cudaStream_t) override {}
-  void add(const shoal::cuda::device_piece<float>&, const shoal::gmm::prepared_parameters<float>&,
-           cudaStream_t) override {}
-  void merge(double*, const shoal::gmm::prepared_parameters<float>&, cudaStream_t) override {}
-};
-
-using maker = checks::make_accumulator<float>;
+using checks::maker;
 
 std::unique_ptr<accumulator<float>> by_products_alone(const accumulator_shape& shape) {
-  return shoal::gmm::few_columns::make_product_accumulator(shape, std::make_unique<nobody>());
+  return shoal::gmm::few_columns::make_product_accumulator(shape, std::make_unique<checks::nobody<float>>());
 }
 std::unique_ptr<accumulator<float>> by_either(const accumulator_shape& shape) {
   return shoal::gmm::few_columns::make_product_accumulator(shape,
                                                            shoal::gmm::few_columns::make_accumulator<float>(shape));
 }
-// As if the GPU had one multiprocessor, so that blocks have several groups.
-std::unique_ptr<accumulator<float>> for_one(const accumulator_shape& shape) {
-  accumulator_shape small = shape;
-  small.multiprocessors = 1;
-  return by_products_alone(small);
-}
-
-struct on_device : checks::on_device<float> {
-  on_device(const shoal::gmm::model& model, const std::vector<float>& rows, maker make)
-      : checks::on_device<float>(model, rows, {}, make) {}
-};
-
-void expect_sums(const statistics& got, const shoal::gmm::model& model, const std::vector<float>& rows,
-                 double tolerance, const std::string& what) {
-  checks::expect_close(checks::comparable(got), checks::comparable(checks::expected_sums<float>(model, rows, {})),
-                       tolerance, what);
-}
+constexpr maker for_one = checks::for_one<by_products_alone>;
 
 void check(covariance_type type, std::size_t rows, std::size_t columns, std::size_t components, double spread,
            maker make) {
@@ -143,46 +120,19 @@ TEST_F(ProductAccumulator, FewRowsByEveryKernel) {
 }
 
 TEST_F(ProductAccumulator, RowsBeyondTheRangeOfFloatStayFinite) {
-  for (const covariance_type type : types) {
-    const auto model = rounded_model(type, 4, 5, 0.8, 3);
-    auto data = reference::random_rows<float>(model, 1000, 5, 4);
-    for (std::size_t j = 0; j < 5; ++j) data[500 * 5 + j] = 3e38F;
-    data[777 * 5 + 2] = -2e19F;
-    on_device device(model, data, by_products_alone);
-    const statistics got = device.sums();
-    EXPECT_EQ(got.far_rows(), 2);
-    for (const double value : got.values()) ASSERT_TRUE(std::isfinite(value)) << checks::name(type);
-  }
+  for (const covariance_type type : types) checks::check_beyond_float({type, 5, 4}, by_products_alone);
 }
 
 TEST_F(ProductAccumulator, AnEmptyComponentGetsNothing) {
-  for (const covariance_type type : types) {
-    auto model = rounded_model(type, 5, 6, 0.8, 11);
-    model.weights[2] = 0;
-    const auto data = reference::random_rows<float>(model, 2000, 6, 12);
-    on_device device(model, data, by_products_alone);
-    const statistics got = device.sums();
-    EXPECT_EQ(got.weight(2), 0);
-    for (std::size_t j = 0; j < 6; ++j) EXPECT_EQ(got.first(2, j), 0);
-    expect_sums(got, model, data, checks::kernel_tolerance<float>, checks::name(type));
-  }
+  for (const covariance_type type : types) checks::check_empty_component({type, 6, 5}, by_products_alone);
 }
 
 TEST_F(ProductAccumulator, KeepsItsDigitsFarFromTheOrigin) {
-  for (const covariance_type type : types) {
-    auto model = rounded_model(type, 20, 8, 1, 21);
-    for (double& mean : model.means) mean = static_cast<double>(static_cast<float>(mean + 1e4));
-    const auto data = reference::random_rows<float>(model, 10000, 8, 22);
-    on_device device(model, data, by_products_alone);
-    expect_sums(device.sums(), model, data, 1e-6, std::string("offset 1e4, ") + checks::name(type));
-  }
+  for (const covariance_type type : types) checks::check_far_from_origin({type, 8, 20, 1}, by_products_alone);
 }
 
 TEST_F(ProductAccumulator, StoppedKernelsChangeNothing) {
-  const auto model = rounded_model(covariance_type::diag, 3, 4, 0.8, 31);
-  const auto data = reference::random_rows<float>(model, 500, 4, 32);
-  on_device device(model, data, by_either);
-  checks::expect_nothing_once_stopped(device);
+  checks::check_stopped({covariance_type::diag, 4, 3}, by_either);
 }
 
 // Through the door, with rows far from the origin: components that overlap and components three deviations apart.
@@ -225,7 +175,7 @@ TEST(ProductAccumulatorShape, HasManyRowsWithoutWeights) {
     EXPECT_TRUE(shoal::gmm::few_columns::suits_products(shape));
     shape.weighted = true;
     EXPECT_FALSE(shoal::gmm::few_columns::suits_products(shape));
-    EXPECT_THROW(shoal::gmm::few_columns::make_product_accumulator(shape, std::make_unique<nobody>()),
+    EXPECT_THROW(shoal::gmm::few_columns::make_product_accumulator(shape, std::make_unique<checks::nobody<float>>()),
                  shoal::bad_argument);
     shape.weighted = false;
   }

@@ -15,7 +15,9 @@
 
 #include "../../../cuda_devices.hpp"
 #include "../../kernel_checks.hpp"
+#include "../nobody.hpp"
 #include "checks.hpp"
+#include "product_checks.hpp"
 
 namespace {
 
@@ -33,53 +35,18 @@ class TermProductAccumulator : public ::testing::Test {
   void SetUp() override { SHOAL_NEEDS_DEVICES(1); }
 };
 
-// Leaves everything to the products.
-class nobody final : public accumulator<float> {
- public:
-  void clear(const shoal::gmm::prepared_parameters<float>&, cudaStream_t) override {}
-  void add(const shoal::cuda::device_piece<float>&, const shoal::gmm::prepared_parameters<float>&,
-           cudaStream_t) override {}
-  void merge(double*, const shoal::gmm::prepared_parameters<float>&, cudaStream_t) override {}
-};
-
-using maker = checks::make_accumulator<float>;
+using checks::maker;
 
 std::unique_ptr<accumulator<float>> by_products_alone(const accumulator_shape& shape) {
-  return shoal::gmm::few_columns::make_term_product_accumulator(shape, std::make_unique<nobody>());
+  return shoal::gmm::few_columns::make_term_product_accumulator(shape, std::make_unique<checks::nobody<float>>());
 }
 std::unique_ptr<accumulator<float>> by_either(const accumulator_shape& shape) {
   return shoal::gmm::few_columns::make_term_product_accumulator(
       shape, shoal::gmm::few_columns::make_accumulator<float>(shape));
 }
-// As if the GPU had one multiprocessor, so that blocks have several groups.
-std::unique_ptr<accumulator<float>> for_one(const accumulator_shape& shape) {
-  accumulator_shape small = shape;
-  small.multiprocessors = 1;
-  return by_products_alone(small);
-}
-
-// In eleven bits.
-std::unique_ptr<accumulator<float>> coarse(const accumulator_shape& shape) {
-  accumulator_shape less = shape;
-  less.precision = shoal::precision::bf16;
-  return by_products_alone(less);
-}
-std::unique_ptr<accumulator<float>> coarse_for_one(const accumulator_shape& shape) {
-  accumulator_shape less = shape;
-  less.precision = shoal::precision::tf32;
-  return for_one(less);
-}
-
-struct on_device : checks::on_device<float> {
-  on_device(const shoal::gmm::model& model, const std::vector<float>& rows, maker make)
-      : checks::on_device<float>(model, rows, {}, make) {}
-};
-
-void expect_sums(const statistics& got, const shoal::gmm::model& model, const std::vector<float>& rows,
-                 double tolerance, const std::string& what) {
-  checks::expect_close(checks::comparable(got), checks::comparable(checks::expected_sums<float>(model, rows, {})),
-                       tolerance, what);
-}
+constexpr maker for_one = checks::for_one<by_products_alone>;
+constexpr maker coarse = checks::coarse<by_products_alone>;
+constexpr maker coarse_for_one = checks::coarse_for_one<by_products_alone>;
 
 TEST_F(TermProductAccumulator, EveryNumberOfColumns) {
   for (const covariance_type type : types) {
@@ -115,33 +82,29 @@ TEST_F(TermProductAccumulator, AnyNumberOfComponents) {
   }
 }
 
-// docs/tolerances.md: 1e-3 for sums, 0.1 for a row's log-density.
-void check_coarse(covariance_type type, std::size_t rows, std::size_t columns, std::size_t components, double spread,
-                  maker make) {
-  auto model = rounded_model(type, components, columns, spread, 5);
-  const auto data = reference::random_rows<float>(model, rows, columns, 6);
-  const std::string what = fmt::format("{}, {} rows, {} columns, {} components, spread {}", checks::name(type), rows,
-                                       columns, components, spread);
-  on_device device(model, data, make);
-  const statistics got = device.sums();
-  expect_sums(got, model, data, 1e-3, what);
-  EXPECT_EQ(got.far_rows(), 0) << what;
-  checks::expect_same_bits(device.sums(), got, what + ", again");
-  if (rows > 4096) checks::expect_same_bits(device.sums(4096), got, what + ", in pieces");
-  for (std::size_t r = 0; r < std::min<std::size_t>(rows, 5); ++r) {
-    const std::vector<float> one(&data[r * columns], &data[r * columns] + columns);
-    on_device alone(model, one, make);
-    EXPECT_NEAR(alone.sums().log_likelihood(), checks::expected_sums<float>(model, one, {}).log_likelihood(), 0.1)
-        << what << ", row " << r;
-  }
-}
-
 TEST_F(TermProductAccumulator, KeepsElevenBitsWhenAskedForLess) {
   for (const covariance_type type : types) {
     for (const std::size_t columns : {1, 2, 5, 8, 9, 13, 16}) {
       for (const std::size_t components : {17, 33, 49, 64, 65, 300}) {
-        for (const double spread : {0.3, 0.8}) check_coarse(type, 4097, columns, components, spread, coarse);
-        check_coarse(type, 4097, columns, components, 1.5, coarse_for_one);
+        for (const double spread : {0.3, 0.8}) checks::check_coarse(type, 4097, columns, components, spread, coarse);
+        checks::check_coarse(type, 4097, columns, components, 1.5, coarse_for_one);
+      }
+    }
+  }
+}
+
+// One warp to eight that share rows, and more components than they have registers for.
+TEST_F(TermProductAccumulator, AnyNumberOfComponentsInElevenBits) {
+  for (const covariance_type type : types) {
+    for (const std::size_t components :
+         {1, 16, 32, 33, 48, 49, 64, 65, 96, 97, 128, 129, 160, 192, 224, 225, 256, 257, 1000}) {
+      for (const std::size_t columns : {8, 16}) checks::check_coarse(type, 1031, columns, components, 0.8, coarse);
+      checks::check_coarse(type, 4200, 5, components, 0.8, coarse_for_one);
+    }
+    // A row alone is off by as much as its log-density.
+    for (const std::size_t rows : {15, 16, 17, 31, 33, 63, 64, 65, 127, 129, 511, 513, 1023, 1025}) {
+      for (const std::size_t components : {40, 60, 100, 256, 600, 1000}) {
+        checks::check_coarse(type, rows, 13, components, 0.8, coarse_for_one);
       }
     }
   }
@@ -165,10 +128,10 @@ TEST_F(TermProductAccumulator, FarRowsAreDoneInDouble) {
       const auto model = rounded_model(type, 40, columns, 0.8, 3);
       auto data = reference::random_rows<float>(model, 1000, columns, 4);
       for (std::size_t r = 0; r < 1000; r += 33) data[r * columns] = 1e6F;
-      on_device device(model, data, coarse);
+      checks::unweighted device(model, data, coarse);
       const statistics got = device.sums();
       EXPECT_EQ(got.far_rows(), 31);
-      expect_sums(got, model, data, 1e-3, checks::name(type));
+      checks::expect_sums(got, model, data, 1e-3, checks::name(type));
     }
   }
 }
@@ -179,9 +142,11 @@ TEST_F(TermProductAccumulator, FewRowsByEveryKernel) {
     for (const std::size_t columns : {3, 16}) {
       for (const std::size_t components : {10, 20, 40, 60, 100, 600})
         checks::check_sums(type, 300, columns, components, 0.8, for_one);
-      check_coarse(type, 300, columns, 40, 0.8, coarse);
-      check_coarse(type, 300, columns, 60, 0.8, coarse_for_one);
-      check_coarse(type, 300, columns, 100, 0.8, coarse_for_one);
+      checks::check_coarse(type, 300, columns, 40, 0.8, coarse);
+      checks::check_coarse(type, 300, columns, 60, 0.8, coarse_for_one);
+      for (const std::size_t components : {100, 300, 1000, 1100}) {
+        checks::check_coarse(type, 300, columns, components, 0.8, coarse_for_one);
+      }
     }
     checks::check_far_rows(type, 300, 8, 35, 31, by_products_alone);
   }
@@ -197,52 +162,37 @@ TEST_F(TermProductAccumulator, RowsOfSmallDensity) {
       const std::size_t at = type == covariance_type::diag ? 3 * k : k;
       data[r * 3] = static_cast<float>(model.means[3 * k] + 15 * std::sqrt(model.covariances[at]));
     }
-    on_device device(model, data, by_products_alone);
-    expect_sums(device.sums(), model, data, checks::kernel_tolerance<float>, checks::name(type));
+    checks::unweighted device(model, data, by_products_alone);
+    checks::expect_sums(device.sums(), model, data, checks::kernel_tolerance<float>, checks::name(type));
+    // In eleven bits a log-density is off by 0.1 at most, and no row is lost.
+    checks::unweighted less(model, data, coarse);
+    const statistics got = less.sums(), expected = checks::expected_sums<float>(model, data, {});
+    EXPECT_EQ(got.far_rows(), 0);
+    EXPECT_NEAR(got.log_likelihood(), expected.log_likelihood(), 0.1 * 43);
+    EXPECT_NEAR(got.total_weight(), 3000, 1e-9);
+    double weight = 0;
+    for (std::size_t k = 0; k < 40; ++k) weight += got.weight(k);
+    EXPECT_NEAR(weight, 3000, 3);
   }
 }
 
 TEST_F(TermProductAccumulator, RowsBeyondTheRangeOfFloatStayFinite) {
   for (const covariance_type type : types) {
-    const auto model = rounded_model(type, 40, 5, 0.8, 3);
-    auto data = reference::random_rows<float>(model, 1000, 5, 4);
-    for (std::size_t j = 0; j < 5; ++j) data[500 * 5 + j] = 3e38F;
-    data[777 * 5 + 2] = -2e19F;
-    on_device device(model, data, by_products_alone);
-    const statistics got = device.sums();
-    EXPECT_EQ(got.far_rows(), 2);
-    for (const double value : got.values()) ASSERT_TRUE(std::isfinite(value)) << checks::name(type);
+    checks::check_beyond_float({type, 5, 40}, by_products_alone);
+    checks::check_beyond_float({type, 5, 40}, coarse);
   }
 }
 
 TEST_F(TermProductAccumulator, AnEmptyComponentGetsNothing) {
-  for (const covariance_type type : types) {
-    auto model = rounded_model(type, 35, 6, 0.8, 11);
-    model.weights[2] = 0;
-    const auto data = reference::random_rows<float>(model, 2000, 6, 12);
-    on_device device(model, data, by_products_alone);
-    const statistics got = device.sums();
-    EXPECT_EQ(got.weight(2), 0);
-    for (std::size_t j = 0; j < 6; ++j) EXPECT_EQ(got.first(2, j), 0);
-    expect_sums(got, model, data, checks::kernel_tolerance<float>, checks::name(type));
-  }
+  for (const covariance_type type : types) checks::check_empty_component({type, 6, 35}, by_products_alone);
 }
 
 TEST_F(TermProductAccumulator, KeepsItsDigitsFarFromTheOrigin) {
-  for (const covariance_type type : types) {
-    auto model = rounded_model(type, 40, 8, 1, 21);
-    for (double& mean : model.means) mean = static_cast<double>(static_cast<float>(mean + 1e4));
-    const auto data = reference::random_rows<float>(model, 10000, 8, 22);
-    on_device device(model, data, by_products_alone);
-    expect_sums(device.sums(), model, data, 1e-6, std::string("offset 1e4, ") + checks::name(type));
-  }
+  for (const covariance_type type : types) checks::check_far_from_origin({type, 8, 40, 1}, by_products_alone);
 }
 
 TEST_F(TermProductAccumulator, StoppedKernelsChangeNothing) {
-  const auto model = rounded_model(covariance_type::diag, 35, 4, 0.8, 31);
-  const auto data = reference::random_rows<float>(model, 500, 4, 32);
-  on_device device(model, data, by_either);
-  checks::expect_nothing_once_stopped(device);
+  checks::check_stopped({covariance_type::diag, 4, 35}, by_either);
 }
 
 // Through the door, with rows far from the origin: components that overlap and components three deviations apart.
@@ -286,8 +236,9 @@ TEST(TermProductAccumulatorShape, HasVectorsWithoutWeights) {
     shape.layout = statistics_layout(type, 100, 8);
     shape.weighted = true;
     EXPECT_FALSE(shoal::gmm::few_columns::suits_term_products(shape));
-    EXPECT_THROW(shoal::gmm::few_columns::make_term_product_accumulator(shape, std::make_unique<nobody>()),
-                 shoal::bad_argument);
+    EXPECT_THROW(
+        shoal::gmm::few_columns::make_term_product_accumulator(shape, std::make_unique<checks::nobody<float>>()),
+        shoal::bad_argument);
     shape.weighted = false;
   }
   for (const covariance_type type : {covariance_type::full, covariance_type::tied}) {

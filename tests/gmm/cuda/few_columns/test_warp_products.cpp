@@ -16,7 +16,9 @@
 
 #include "../../../cuda_devices.hpp"
 #include "../../kernel_checks.hpp"
+#include "../nobody.hpp"
 #include "checks.hpp"
+#include "product_checks.hpp"
 
 namespace {
 
@@ -32,33 +34,17 @@ class WarpProductAccumulator : public ::testing::Test {
   void SetUp() override { SHOAL_NEEDS_DEVICES(1); }
 };
 
-using maker = checks::make_accumulator<float>;
+using checks::maker;
 
 std::unique_ptr<accumulator<float>> by_warps(const accumulator_shape& shape) {
   return shoal::gmm::few_columns::make_warp_product_accumulator(shape);
 }
-// As if the GPU had one multiprocessor, so that blocks have several groups.
-std::unique_ptr<accumulator<float>> for_one(const accumulator_shape& shape) {
-  accumulator_shape small = shape;
-  small.multiprocessors = 1;
-  return by_warps(small);
-}
+constexpr maker for_one = checks::for_one<by_warps>;
 
 std::unique_ptr<accumulator<float>> by_one_product(const accumulator_shape& shape) {
   accumulator_shape narrow = shape;
   narrow.precision = shoal::precision::tf32;
   return by_warps(narrow);
-}
-
-struct on_device : checks::on_device<float> {
-  on_device(const shoal::gmm::model& model, const std::vector<float>& rows, maker make)
-      : checks::on_device<float>(model, rows, {}, make) {}
-};
-
-void expect_sums(const statistics& got, const shoal::gmm::model& model, const std::vector<float>& rows,
-                 double tolerance, const std::string& what) {
-  checks::expect_close(checks::comparable(got), checks::comparable(checks::expected_sums<float>(model, rows, {})),
-                       tolerance, what);
 }
 
 void check(std::size_t rows, std::size_t columns, std::size_t components, double spread, maker make = by_warps) {
@@ -90,8 +76,8 @@ TEST_F(WarpProductAccumulator, WorksWhileComponentsLieNear) {
     for (const double spread : {0.8, 20.0}) {
       const auto model = rounded_model(covariance_type::full, 10, columns, spread, 41);
       const auto data = reference::random_rows<float>(model, 20000, columns, 42);
-      on_device warps(model, data, by_warps);
-      on_device teams(model, data, shoal::gmm::few_columns::make_team_accumulator);
+      checks::unweighted warps(model, data, by_warps);
+      checks::unweighted teams(model, data, shoal::gmm::few_columns::make_team_accumulator);
       const statistics got = warps.sums(), other = teams.sums();
       std::size_t differ = 0;
       for (std::size_t i = 0; i < got.values().size(); ++i) differ += got.values()[i] != other.values()[i] ? 1 : 0;
@@ -127,16 +113,7 @@ TEST_F(WarpProductAccumulator, FarRowsAreDoneInDouble) {
 // Densities so small that their plain sum would vanish, but not so far as to need float64.
 TEST_F(WarpProductAccumulator, RowsOfSmallDensities) {
   for (std::size_t columns = 5; columns <= 16; ++columns) {
-    const auto model = rounded_model(covariance_type::full, 9, columns, 0.8, 17);
-    for (const double stretch : {3.0, 6.0, 9.0}) {
-      auto data = reference::random_rows<float>(model, 6000, columns, 18);
-      for (std::size_t i = 0; i < data.size(); ++i) {
-        if (i / columns % 7 == 3) data[i] = static_cast<float>(static_cast<double>(data[i]) * stretch);
-      }
-      on_device device(model, data, by_warps);
-      expect_sums(device.sums(), model, data, checks::kernel_tolerance<float>,
-                  fmt::format("{} columns, stretched {} times", columns, stretch));
-    }
+    checks::check_small_densities({covariance_type::full, columns, 9}, by_warps);
   }
 }
 
@@ -155,34 +132,16 @@ TEST_F(WarpProductAccumulator, FewRowsByEveryKernel) {
 }
 
 TEST_F(WarpProductAccumulator, RowsBeyondTheRangeOfFloatStayFinite) {
-  const auto model = rounded_model(covariance_type::full, 4, 5, 0.8, 3);
-  auto data = reference::random_rows<float>(model, 1000, 5, 4);
-  for (std::size_t j = 0; j < 5; ++j) data[500 * 5 + j] = 3e38F;
-  data[777 * 5 + 2] = -2e19F;
-  on_device device(model, data, by_warps);
-  const statistics got = device.sums();
-  EXPECT_EQ(got.far_rows(), 2);
-  for (const double value : got.values()) ASSERT_TRUE(std::isfinite(value));
+  checks::check_beyond_float({covariance_type::full, 5, 4}, by_warps);
 }
 
 TEST_F(WarpProductAccumulator, AnEmptyComponentGetsNothing) {
-  auto model = rounded_model(covariance_type::full, 5, 6, 0.8, 11);
-  model.weights[2] = 0;
-  const auto data = reference::random_rows<float>(model, 2000, 6, 12);
-  on_device device(model, data, by_warps);
-  const statistics got = device.sums();
-  EXPECT_EQ(got.weight(2), 0);
-  for (std::size_t j = 0; j < 6; ++j) EXPECT_EQ(got.first(2, j), 0);
-  expect_sums(got, model, data, checks::kernel_tolerance<float>, "an empty component");
+  checks::check_empty_component({covariance_type::full, 6, 5}, by_warps);
 }
 
 TEST_F(WarpProductAccumulator, KeepsItsDigitsFarFromTheOrigin) {
   for (std::size_t columns = 5; columns <= 16; ++columns) {
-    auto model = rounded_model(covariance_type::full, 10, columns, 1, 21);
-    for (double& mean : model.means) mean = static_cast<double>(static_cast<float>(mean + 1e4));
-    const auto data = reference::random_rows<float>(model, 10000, columns, 22);
-    on_device device(model, data, by_warps);
-    expect_sums(device.sums(), model, data, 1e-6, fmt::format("offset 1e4, {} columns", columns));
+    checks::check_far_from_origin({covariance_type::full, columns, 10, 1}, by_warps);
   }
 }
 
@@ -193,10 +152,10 @@ TEST_F(WarpProductAccumulator, OneProductKeepsElevenBits) {
       for (const double spread : {0.7, 3.0}) {
         const auto model = rounded_model(covariance_type::full, components, columns, spread, 61);
         const auto data = reference::random_rows<float>(model, 20011, columns, 62);
-        on_device device(model, data, by_one_product), exact(model, data, by_warps);
+        checks::unweighted device(model, data, by_one_product), exact(model, data, by_warps);
         const statistics got = device.sums(), other = exact.sums();
         const std::string what = fmt::format("{} columns, {} components, {} apart", columns, components, spread);
-        expect_sums(got, model, data, 1e-3, what);
+        checks::expect_sums(got, model, data, 1e-3, what);
         checks::expect_same_bits(device.sums(4096), got, what + ", in pieces");
         if (spread < 1) {
           EXPECT_NE(got.values()[statistics_layout::log_likelihood()],
@@ -212,7 +171,7 @@ TEST_F(WarpProductAccumulator, OneProductDoesFarRowsInDouble) {
   const auto model = rounded_model(covariance_type::full, 10, 14, 0.8, 7);
   auto data = reference::random_rows<float>(model, 3000, 14, 8);
   for (std::size_t r = 0; r < 3000; r += 50) data[r * 14 + r % 14] = r % 100 == 0 ? 1e3F : 3e12F;
-  on_device device(model, data, by_one_product);
+  checks::unweighted device(model, data, by_one_product);
   const statistics got = device.sums();
   EXPECT_EQ(got.far_rows(), 60);
   for (const double value : got.values()) ASSERT_TRUE(std::isfinite(value));
@@ -231,7 +190,7 @@ void check_units(std::size_t columns) {
       for (std::size_t j = 0; j < columns; ++j) model.covariances[(k * columns + i) * columns + j] *= unit(i) * unit(j);
     }
   }
-  on_device device(model, data, by_warps);
+  checks::unweighted device(model, data, by_warps);
   const statistics got = device.sums();
   const statistics expected = checks::expected_sums<float>(model, data, {});
   for (std::size_t k = 0; k < 10; ++k) {
@@ -247,10 +206,7 @@ TEST_F(WarpProductAccumulator, ColumnsOfAnyUnits) {
 }
 
 TEST_F(WarpProductAccumulator, StoppedKernelsChangeNothing) {
-  const auto model = rounded_model(covariance_type::full, 3, 6, 0.8, 31);
-  const auto data = reference::random_rows<float>(model, 500, 6, 32);
-  on_device device(model, data, by_warps);
-  checks::expect_nothing_once_stopped(device);
+  checks::check_stopped({covariance_type::full, 6, 3}, by_warps);
 }
 
 // Through the door, with rows far from the origin: components that overlap and components three deviations apart.

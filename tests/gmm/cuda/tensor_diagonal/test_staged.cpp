@@ -21,6 +21,8 @@
 #include "../../kernel_checks.hpp"
 #include "../checks.hpp"
 #include "../few_columns/checks.hpp"
+#include "../few_columns/product_checks.hpp"
+#include "../nobody.hpp"
 
 namespace {
 
@@ -41,72 +43,18 @@ class StagedAccumulator : public ::testing::Test {
   }
 };
 
-// Leaves everything to the kernels that are tested.
-class nobody final : public accumulator<float> {
- public:
-  void clear(const shoal::gmm::prepared_parameters<float>&, cudaStream_t) override {}
-  void add(const shoal::cuda::device_piece<float>&, const shoal::gmm::prepared_parameters<float>&,
-           cudaStream_t) override {}
-  void merge(double*, const shoal::gmm::prepared_parameters<float>&, cudaStream_t) override {}
-};
-
-using maker = checks::make_accumulator<float>;
+using checks::maker;
 
 std::unique_ptr<accumulator<float>> alone(const accumulator_shape& shape) {
-  return shoal::gmm::tensor_diagonal::make_staged_accumulator(shape, std::make_unique<nobody>());
+  return shoal::gmm::tensor_diagonal::make_staged_accumulator(shape, std::make_unique<checks::nobody<float>>());
 }
 std::unique_ptr<accumulator<float>> either(const accumulator_shape& shape) {
   return shoal::gmm::tensor_diagonal::make_staged_accumulator(shape,
                                                               shoal::gmm::tensor_diagonal::make_accumulator(shape));
 }
-// As if the GPU had one multiprocessor, so that blocks have several groups.
-std::unique_ptr<accumulator<float>> for_one(const accumulator_shape& shape) {
-  accumulator_shape small = shape;
-  small.multiprocessors = 1;
-  return alone(small);
-}
-// In eleven bits.
-std::unique_ptr<accumulator<float>> coarse(const accumulator_shape& shape) {
-  accumulator_shape less = shape;
-  less.precision = shoal::precision::bf16;
-  return alone(less);
-}
-std::unique_ptr<accumulator<float>> coarse_for_one(const accumulator_shape& shape) {
-  accumulator_shape less = shape;
-  less.precision = shoal::precision::tf32;
-  return for_one(less);
-}
-
-struct on_device : checks::on_device<float> {
-  on_device(const shoal::gmm::model& model, const std::vector<float>& rows, maker make)
-      : checks::on_device<float>(model, rows, {}, make) {}
-};
-
-void expect_sums(const statistics& got, const shoal::gmm::model& model, const std::vector<float>& rows,
-                 double tolerance, const std::string& what) {
-  checks::expect_close(checks::comparable(got), checks::comparable(checks::expected_sums<float>(model, rows, {})),
-                       tolerance, what);
-}
-
-// docs/tolerances.md: 1e-3 for sums, 0.1 for a row's log-density.
-void check_coarse(std::size_t rows, std::size_t columns, std::size_t components, double spread, maker make) {
-  const auto model = rounded_model(diag, components, columns, spread, 5);
-  const auto data = reference::random_rows<float>(model, rows, columns, 6);
-  const std::string what =
-      fmt::format("{} rows, {} columns, {} components, spread {}", rows, columns, components, spread);
-  on_device device(model, data, make);
-  const statistics got = device.sums();
-  expect_sums(got, model, data, 1e-3, what);
-  EXPECT_EQ(got.far_rows(), 0) << what;
-  checks::expect_same_bits(device.sums(), got, what + ", again");
-  if (rows > 4096) checks::expect_same_bits(device.sums(4096), got, what + ", in pieces");
-  for (std::size_t r = 0; r < std::min<std::size_t>(rows, 5); ++r) {
-    const std::vector<float> one(&data[r * columns], &data[r * columns] + columns);
-    on_device single(model, one, make);
-    EXPECT_NEAR(single.sums().log_likelihood(), checks::expected_sums<float>(model, one, {}).log_likelihood(), 0.1)
-        << what << ", row " << r;
-  }
-}
+constexpr maker for_one = checks::for_one<alone>;
+constexpr maker coarse = checks::coarse<alone>;
+constexpr maker coarse_for_one = checks::coarse_for_one<alone>;
 
 TEST_F(StagedAccumulator, EveryNumberOfColumns) {
   for (std::size_t columns = 1; columns <= 48; ++columns) checks::check_sums(diag, 2003, columns, 33, 0.3, alone);
@@ -133,18 +81,18 @@ TEST_F(StagedAccumulator, AnyNumberOfComponents) {
 TEST_F(StagedAccumulator, KeepsElevenBitsWhenAskedForLess) {
   for (const std::size_t columns : {1, 17, 24, 32, 33, 40, 47, 48}) {
     for (const std::size_t components : {3, 33, 40, 41, 64, 65, 100, 104}) {
-      check_coarse(4097, columns, components, 0.3, coarse);
-      check_coarse(2049, columns, components, 0.8, coarse_for_one);
+      checks::check_coarse(diag, 4097, columns, components, 0.3, coarse);
+      checks::check_coarse(diag, 2049, columns, components, 0.8, coarse_for_one);
     }
   }
   for (const std::size_t columns : {49, 63, 64}) {
     for (const std::size_t components : {41, 64, 65, 104}) {
-      check_coarse(4097, columns, components, 0.3, coarse);
-      check_coarse(9001, columns, components, 0.3, coarse_for_one);
+      checks::check_coarse(diag, 4097, columns, components, 0.3, coarse);
+      checks::check_coarse(diag, 9001, columns, components, 0.3, coarse_for_one);
     }
   }
-  for (const std::size_t columns : {65, 71, 72, 73, 96}) check_coarse(4097, columns, 40, 0.3, coarse);
-  for (const std::size_t columns : {65, 71, 72}) check_coarse(9001, columns, 64, 0.3, coarse_for_one);
+  for (const std::size_t columns : {65, 71, 72, 73, 96}) checks::check_coarse(diag, 4097, columns, 40, 0.3, coarse);
+  for (const std::size_t columns : {65, 71, 72}) checks::check_coarse(diag, 9001, columns, 64, 0.3, coarse_for_one);
 }
 
 TEST_F(StagedAccumulator, LeavesComponentsThatLieApartToOthers) {
@@ -160,25 +108,25 @@ TEST_F(StagedAccumulator, FarRowsAreDoneInDouble) {
   const auto model = rounded_model(diag, 100, 64, 0.3, 3);
   auto data = reference::random_rows<float>(model, 1000, 64, 4);
   for (std::size_t r = 0; r < 1000; r += 33) data[r * 64] = 1e6F;
-  on_device device(model, data, coarse);
+  checks::unweighted device(model, data, coarse);
   const statistics got = device.sums();
   EXPECT_EQ(got.far_rows(), 31);
-  expect_sums(got, model, data, 1e-3, "coarse");
+  checks::expect_sums(got, model, data, 1e-3, "coarse");
 }
 
 // Two teams of warps.
 TEST_F(StagedAccumulator, TakesManyComponents) {
   for (const std::size_t components : {105, 128, 129, 255, 256}) {
-    check_coarse(4097, 17, components, 0.3, coarse);
-    check_coarse(2049, 24, components, 0.8, coarse_for_one);
+    checks::check_coarse(diag, 4097, 17, components, 0.3, coarse);
+    checks::check_coarse(diag, 2049, 24, components, 0.8, coarse_for_one);
   }
   const auto model = rounded_model(diag, 200, 20, 0.3, 3);
   auto data = reference::random_rows<float>(model, 1000, 20, 4);
   for (std::size_t r = 0; r < 1000; r += 33) data[r * 20] = 1e6F;
-  on_device device(model, data, coarse);
+  checks::unweighted device(model, data, coarse);
   const statistics got = device.sums();
   EXPECT_EQ(got.far_rows(), 31);
-  expect_sums(got, model, data, 1e-3, "far rows of 200 components");
+  checks::expect_sums(got, model, data, 1e-3, "far rows of 200 components");
 }
 
 // A GPU's shards in one launch, or one after another where the components lie apart: the bits of each by itself.
@@ -258,51 +206,24 @@ TEST_F(StagedAccumulator, FitsTheSameHoweverRowsArePlaced) {
 // Small enough for compute-sanitizer's racecheck.
 TEST_F(StagedAccumulator, FewRowsByEveryKernel) {
   for (const std::size_t columns : {20, 32, 48}) checks::check_sums(diag, 300, columns, 33, 0.3, for_one);
-  for (const std::size_t columns : {32, 48}) check_coarse(300, columns, 33, 0.3, coarse_for_one);
-  for (const std::size_t columns : {48, 64, 72}) check_coarse(300, columns, 64, 0.3, coarse_for_one);
-  for (const std::size_t columns : {32, 48, 64}) check_coarse(300, columns, 104, 0.3, coarse_for_one);
-  for (const std::size_t columns : {64, 72, 96}) check_coarse(300, columns, 40, 0.3, coarse_for_one);
-  check_coarse(300, 32, 64, 0.3, coarse_for_one);
-  check_coarse(300, 20, 200, 0.3, coarse_for_one);
+  for (const std::size_t columns : {32, 48}) checks::check_coarse(diag, 300, columns, 33, 0.3, coarse_for_one);
+  for (const std::size_t columns : {48, 64, 72}) checks::check_coarse(diag, 300, columns, 64, 0.3, coarse_for_one);
+  for (const std::size_t columns : {32, 48, 64}) checks::check_coarse(diag, 300, columns, 104, 0.3, coarse_for_one);
+  for (const std::size_t columns : {64, 72, 96}) checks::check_coarse(diag, 300, columns, 40, 0.3, coarse_for_one);
+  checks::check_coarse(diag, 300, 32, 64, 0.3, coarse_for_one);
+  checks::check_coarse(diag, 300, 20, 200, 0.3, coarse_for_one);
   checks::check_far_rows(diag, 300, 32, 35, 31, alone);
 }
 
 TEST_F(StagedAccumulator, RowsBeyondTheRangeOfFloatStayFinite) {
-  const auto model = rounded_model(diag, 33, 32, 0.3, 3);
-  auto data = reference::random_rows<float>(model, 1000, 32, 4);
-  for (std::size_t j = 0; j < 32; ++j) data[500 * 32 + j] = 3e38F;
-  data[777 * 32 + 2] = -2e19F;
-  on_device device(model, data, alone);
-  const statistics got = device.sums();
-  EXPECT_EQ(got.far_rows(), 2);
-  for (const double value : got.values()) ASSERT_TRUE(std::isfinite(value));
+  checks::check_beyond_float({diag, 32, 33, 0.3}, alone);
 }
 
-TEST_F(StagedAccumulator, AnEmptyComponentGetsNothing) {
-  auto model = rounded_model(diag, 35, 24, 0.3, 11);
-  model.weights[2] = 0;
-  const auto data = reference::random_rows<float>(model, 2000, 24, 12);
-  on_device device(model, data, alone);
-  const statistics got = device.sums();
-  EXPECT_EQ(got.weight(2), 0);
-  for (std::size_t j = 0; j < 24; ++j) EXPECT_EQ(got.first(2, j), 0);
-  expect_sums(got, model, data, checks::kernel_tolerance<float>, "an empty component");
-}
+TEST_F(StagedAccumulator, AnEmptyComponentGetsNothing) { checks::check_empty_component({diag, 24, 35, 0.3}, alone); }
 
-TEST_F(StagedAccumulator, KeepsItsDigitsFarFromTheOrigin) {
-  auto model = rounded_model(diag, 33, 32, 0.3, 21);
-  for (double& mean : model.means) mean = static_cast<double>(static_cast<float>(mean + 1e4));
-  const auto data = reference::random_rows<float>(model, 10000, 32, 22);
-  on_device device(model, data, alone);
-  expect_sums(device.sums(), model, data, 1e-6, "offset 1e4");
-}
+TEST_F(StagedAccumulator, KeepsItsDigitsFarFromTheOrigin) { checks::check_far_from_origin({diag, 32, 33, 0.3}, alone); }
 
-TEST_F(StagedAccumulator, StoppedKernelsChangeNothing) {
-  const auto model = rounded_model(diag, 33, 32, 0.3, 31);
-  const auto data = reference::random_rows<float>(model, 500, 32, 32);
-  on_device device(model, data, either);
-  checks::expect_nothing_once_stopped(device);
-}
+TEST_F(StagedAccumulator, StoppedKernelsChangeNothing) { checks::check_stopped({diag, 32, 33, 0.3}, either); }
 
 // Through the door, with rows far from the origin: components that overlap, components three
 // deviations apart, and such that the other room takes.

@@ -144,6 +144,76 @@ TEST(TensorFloat64, AgreesInTilesOfManyComponents) {
   check_shapes<float>({{300, 130, 140}}, false, 0.3, checks::kernel_tolerance<float>, types);
 }
 
+// Of many components some that are so narrow that the frame leaves them out: as many as it does at most, and one more,
+// which leave all to float64. Some rows lie in each, some are far from all, and pieces change no bit. Beside plain
+// kernels, for plain loops would take minutes; below too.
+TEST(TensorFloat64, LeavesNarrowComponentsOutOfAFrame) {
+  SHOAL_NEEDS_DEVICES(1);
+  constexpr std::size_t rows = 4096 + 300, columns = 140, components = 150;
+  for (const covariance_type type : {covariance_type::diag, covariance_type::spherical}) {
+    for (const std::size_t narrow : {1, 31, 32, 33}) {
+      SCOPED_TRACE(fmt::format("{} {}", checks::name(type), narrow));
+      auto model = reference::random_model(type, components, columns, 0.4, 7);
+      auto values = reference::random_rows<float>(model, rows, columns, 8);
+      const std::size_t each = model.covariances.size() / components;
+      for (std::size_t i = 0; i < narrow; ++i) {
+        const std::size_t k = (components - 1 - 4 * i) % components;
+        for (std::size_t j = 0; j < each; ++j) model.covariances[k * each + j] = 1e-3;
+        // As a component that has these rows alone: one, or two that lie beside each other.
+        for (const std::size_t r : {97 * i + 1, 97 * i + 2}) {
+          for (std::size_t j = 0; j < columns; ++j) {
+            values[r * columns + j] = static_cast<float>(model.means[k * columns + j] + (r % 2 == 0 ? 0.02 : -0.02));
+          }
+        }
+      }
+      for (const std::size_t r : {3, 700, 4100}) values[r * columns + r % 7] = 3000.0F;
+      const bool weighted = narrow % 2 == 0;
+      const problem<float> of(values, columns,
+                              weighted ? device_checks::some_weights<float>(rows) : std::vector<float>());
+      on_devices<float> resident(of);
+      on_devices<float> streamed(of, 2 * 4096 * (columns + 1) * sizeof(float));
+      const auto got = resident.sums(model, tensor_float64::make_accumulator<float>);
+      const auto expected = resident.sums(model, shoal::gmm::plain::make_accumulator<float>);
+      checks::expect_close(checks::comparable(got), checks::comparable(expected), checks::kernel_tolerance<float>, "");
+      checks::expect_same_bits(streamed.sums(model, tensor_float64::make_accumulator<float>), got, "streamed");
+    }
+  }
+}
+
+// Few rows whose columns several blocks share: both sides of where there are more stretches, rows that fill no tile,
+// several tiles of components, weights, and far rows.
+TEST(TensorFloat64, JoinsStretchesOfColumns) {
+  SHOAL_NEEDS_DEVICES(1);
+  std::size_t turn = 0;
+  for (const shape& s : std::vector<shape>{{1, 385, 1},
+                                           {63, 511, 33},
+                                           {64, 512, 32},
+                                           {65, 513, 5},
+                                           {191, 768, 64},
+                                           {192, 770, 65},
+                                           {193, 1030, 2},
+                                           {130, 2048, 3},
+                                           {129, 2050, 33},
+                                           {1000, 300, 5},
+                                           {70, 1024, 129},
+                                           {60, 1290, 300}}) {
+    for (const covariance_type type : {covariance_type::diag, covariance_type::spherical}) {
+      SCOPED_TRACE(fmt::format("{} {}x{} K={}", checks::name(type), s.rows, s.columns, s.components));
+      const auto model = reference::random_model(type, s.components, s.columns, turn % 3 == 0 ? 0.6 : 0.2, 3);
+      auto values = reference::random_rows<float>(model, s.rows, s.columns, 4);
+      if (s.rows > 70) values[66 * s.columns + 3] = 3000;
+      const problem<float> of(values, s.columns,
+                              turn % 2 == 0 ? device_checks::some_weights<float>(s.rows) : std::vector<float>());
+      on_devices<float> devices(of);
+      const auto got = devices.sums(model, tensor_float64::make_accumulator<float>);
+      const auto expected = devices.sums(model, shoal::gmm::plain::make_accumulator<float>);
+      checks::expect_close(checks::comparable(got), checks::comparable(expected), checks::kernel_tolerance<float>, "");
+      checks::expect_same_bits(devices.sums(model, tensor_float64::make_accumulator<float>), got, "again");
+    }
+    ++turn;
+  }
+}
+
 TEST(TensorFloat64, TakesFarRowsOfManyComponents) {
   SHOAL_NEEDS_DEVICES(1);
   for (const covariance_type type : {covariance_type::diag, covariance_type::spherical}) {
@@ -326,10 +396,11 @@ TEST(TensorFloat64, MultipliesRoundedFactorsWhereThatIsAskedFor) {
     return tensor_float64::make_accumulator<float>(shape);
   };
   for (const covariance_type type : {covariance_type::diag, covariance_type::spherical}) {
-    for (const shape& s : {shape{700, 129, 8}, shape{300, 768, 9}, shape{600, 200, 10}, shape{2000, 130, 70},
-                           shape{700, 33, 8}, shape{900, 17, 40}, shape{900, 64, 64}, shape{500, 100, 16},
-                           shape{700, 161, 33}, shape{577, 193, 64}, shape{385, 321, 10}, shape{300, 129, 129},
-                           shape{515, 150, 256}, shape{700, 132, 300}, shape{129, 150, 515}}) {
+    for (const shape& s :
+         {shape{700, 129, 8}, shape{300, 768, 9}, shape{600, 200, 10}, shape{2000, 130, 70}, shape{700, 33, 8},
+          shape{900, 17, 40}, shape{900, 64, 64}, shape{500, 100, 16}, shape{700, 161, 33}, shape{577, 193, 64},
+          shape{385, 321, 10}, shape{300, 129, 129}, shape{515, 150, 256}, shape{700, 132, 300}, shape{129, 150, 515},
+          shape{300, 1030, 5}, shape{190, 2048, 33}, shape{129, 1290, 130}}) {
       SCOPED_TRACE(fmt::format("{} {}x{} K={}", checks::name(type), s.rows, s.columns, s.components));
       const auto model = reference::random_model(type, s.components, s.columns, 0.4, 3);
       const problem<float> of(reference::random_rows<float>(model, s.rows, s.columns, 4), s.columns,
@@ -539,6 +610,7 @@ TEST(TensorFloat64, GivesTheSameBitsOfManyComponents) {
   for (const std::size_t components : {130, 300}) {
     check_bits<float>(129, components, 0.3, {covariance_type::diag, covariance_type::spherical});
   }
+  check_bits<float>(640, 5, 0.3, {covariance_type::diag, covariance_type::spherical});
 }
 
 // Predictions against those of the kernels that take any shape.

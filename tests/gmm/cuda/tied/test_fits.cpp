@@ -110,7 +110,7 @@ TYPED_TEST(TiedFits, AreTheSameOnAnyNumberOfGpusAndRanks) {
 // By linear functions of a row.
 TYPED_TEST(TiedFits, OfFewRowsAreTheSameOnAnyNumberOfGpusAndRanks) {
   for (const auto& [columns, components, count] :
-       std::vector<fit_shape>{{20, 5, 50'003}, {70, 20, 20'011}, {33, 2, 50'003}}) {
+       std::vector<fit_shape>{{20, 5, 50'003}, {70, 20, 20'011}, {33, 2, 50'003}, {16, 100, 5'003}}) {
     EXPECT_TRUE(gmm::tied::suits_linear<TypeParam>(
         checks::shape_of(gmm::statistics_layout(covariance_type::tied, components, columns), count / shards, false)));
     this->expect_the_same(columns, components, count);

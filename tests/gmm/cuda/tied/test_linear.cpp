@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <memory>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,10 +17,13 @@
 #include <shoal/gmm/cuda/plain/plain.hpp>
 #include <shoal/gmm/cuda/tied/tied.hpp>
 #include <shoal/gmm/cuda/tied/tuning.hpp>
+#include <shoal/gmm/fit.hpp>
 
 #include "../../../cuda_devices.hpp"
 #include "../checks.hpp"
 #include "../few_columns/checks.hpp"
+#include "../nobody.hpp"
+#include "checks.hpp"
 
 namespace {
 
@@ -37,55 +41,12 @@ class LinearAccumulator : public ::testing::Test {
   }
 };
 
-// Leaves sums as they were: what was left to others is seen.
 template <class Scalar>
-class nobody final : public accumulator<Scalar> {
- public:
-  void clear(const shoal::gmm::prepared_parameters<Scalar>&, cudaStream_t) override {}
-  void add(const shoal::cuda::device_piece<Scalar>&, const shoal::gmm::prepared_parameters<Scalar>&,
-           cudaStream_t) override {}
-  void merge(double*, const shoal::gmm::prepared_parameters<Scalar>&, cudaStream_t) override {}
-};
-
-template <class Scalar>
-struct on_device {
+struct on_device : checks::learning_device<Scalar> {
   on_device(const shoal::gmm::model& model, const std::vector<Scalar>& rows, bool alone,
             std::size_t piece = std::size_t{1} << 30)
-      : layout(model.covariance_type, model.components, model.columns),
-        count(rows.size() / model.columns),
-        mixture(shoal::gmm::prepare<Scalar>(model), stream) {
-    const accumulator_shape shape = checks::shape_of(layout, count, false);
-    std::unique_ptr<accumulator<Scalar>> other = std::make_unique<nobody<Scalar>>();
-    if (!alone) other = shoal::gmm::plain::make_accumulator<Scalar>(shape);
-    learning = shoal::gmm::tied::make_linear_accumulator(shape, 1, std::move(other));
-    device_rows.upload(rows, stream);
-    for (std::size_t first = 0; first < count; first += piece) {
-      learning->learn(
-          0, {device_rows.data() + first * model.columns, nullptr, first, first, std::min(piece, count - first)},
-          stream);
-    }
-    stream.synchronize();
-  }
-
-  statistics sums(std::size_t piece = std::size_t{1} << 30, std::size_t shard = 0) {
-    learning->expect_shard(shard);
-    return checks::accumulate_on_device<Scalar>(*learning, mixture.view(), layout, count, device_rows.data(), nullptr,
-                                                piece, stream);
-  }
-
-  shoal::cuda::stream stream;
-  statistics_layout layout;
-  std::size_t count;
-  checks::device_mixture<Scalar> mixture;
-  std::unique_ptr<shoal::gmm::learning_accumulator<Scalar>> learning;
-  shoal::cuda::device_buffer<Scalar> device_rows;
+      : checks::learning_device<Scalar>(model, rows, shoal::gmm::tied::make_linear_accumulator, alone, piece) {}
 };
-
-template <class Scalar>
-void expect_sums(const statistics& got, const shoal::gmm::model& model, const std::vector<Scalar>& rows,
-                 double tolerance, const std::string& what) {
-  checks::expect_close(got, checks::expected_sums<Scalar>(model, rows, {}), tolerance, what);
-}
 
 // Float32 rows are summed in float64 too, under responsibilities of float32.
 template <class Scalar>
@@ -93,19 +54,8 @@ constexpr double tolerance = sizeof(Scalar) == 4 ? 1e-6 : checks::kernel_toleran
 
 template <class Scalar>
 void check(std::size_t rows, std::size_t columns, std::size_t components, double spread, bool alone = true) {
-  const auto seed = static_cast<unsigned>(rows + 17 * columns + 1001 * components);
-  const auto model = checks::rounded_model(covariance_type::tied, components, columns, spread, seed);
-  const auto data = reference::random_rows<Scalar>(model, rows, columns, seed + 1);
-  const std::string what =
-      fmt::format("{} rows, {} columns, {} components, spread {}", rows, columns, components, spread);
-  on_device<Scalar> device(model, data, alone);
-  const statistics got = device.sums();
-  expect_sums(got, model, data, tolerance<Scalar>, what);
-  checks::expect_same_bits(device.sums(), got, what + ", again");
-  if (rows <= 4096) return;
-  checks::expect_same_bits(device.sums(4096), got, what + ", in pieces of 4096");
-  on_device<Scalar> in_pieces(model, data, alone, 4096);
-  checks::expect_same_bits(in_pieces.sums(8192), got, what + ", learnt in pieces of 4096");
+  checks::check_learning<Scalar>(rows, columns, components, spread, tolerance<Scalar>,
+                                 shoal::gmm::tied::make_linear_accumulator, alone);
 }
 
 void check_both(std::size_t rows, std::size_t columns, std::size_t components, double spread) {
@@ -135,6 +85,15 @@ TEST_F(LinearAccumulator, AnyNumberOfComponents) {
   for (const std::size_t components : {2, 3, 7, 8, 9, 15, 16, 17, 24, 25, 31, 32, 33, 47, 48, 49, 57, 63, 64}) {
     check_both(40, 20, components, 0.4);
   }
+  // Warps that divide them.
+  for (const std::size_t components : {65, 79, 80, 81, 100, 128, 129, 256, 257, 384, 385, 511, 512}) {
+    check_both(40, 24, components, 0.2);
+    check<double>(40, 3, components, 0.4);
+  }
+  for (const std::size_t components : {65, 129, 336}) check_both(40, 40, components, 0.2);
+  for (const std::size_t components : {17, 65, 128}) check_both(40, 64, components, 0.2);
+  // And those that each have all.
+  for (const std::size_t components : {17, 33, 49, 64, 65, 100}) check_both(20'000, 18, components, 0.3);
   for (const std::size_t components : {2, 16, 17, 33, 49, 64}) check<float>(40, 70, components, 0.2);
 }
 
@@ -142,6 +101,7 @@ TEST_F(LinearAccumulator, AwkwardNumbersOfRows) {
   for (const std::size_t rows : {1, 2, 15, 16, 17, 31, 33, 511, 512, 513, 2111, 2112, 2113, 4095, 4096, 4097, 40000}) {
     check_both(rows, 18, 5, 0.4);
     if (rows <= 33) check_both(rows, 70, 3, 0.2);
+    check_both(rows, 13, 100, 0.3);
   }
   check<float>(100003, 17, 3, 0.5);
 }
@@ -164,29 +124,29 @@ TEST_F(LinearAccumulator, LeavesCloselyCorrelatedColumnsToOthers) {
       }
       const auto data = reference::random_rows<float>(model, 503, columns, 4);
       on_device<float> device(model, data, false);
-      expect_sums(device.sums(), model, data, checks::kernel_tolerance<float>,
-                  fmt::format("{} columns, {} apart from each other", columns, rest));
+      checks::expect_tied_sums(device.sums(), model, data, checks::kernel_tolerance<float>,
+                               fmt::format("{} columns, {} apart from each other", columns, rest));
     }
   }
 }
 
 TEST_F(LinearAccumulator, FarRows) {
   for (const auto& [columns, components] :
-       std::vector<std::pair<std::size_t, std::size_t>>{{33, 10}, {100, 3}, {24, 60}, {40, 2}}) {
+       std::vector<std::pair<std::size_t, std::size_t>>{{33, 10}, {100, 3}, {24, 60}, {8, 100}, {40, 2}}) {
     const auto model = checks::rounded_model(covariance_type::tied, components, columns, 0.3, 7);
     for (const double distance : {60.0, 1e3, 1e5, 3e12}) {
       auto data = reference::random_rows<float>(model, 700, columns, 8);
       data[500 * columns + 3] = static_cast<float>(distance);
       on_device<float> device(model, data, false);
-      expect_sums(device.sums(), model, data, checks::kernel_tolerance<float>,
-                  fmt::format("{} columns, {} away", columns, distance));
+      checks::expect_tied_sums(device.sums(), model, data, checks::kernel_tolerance<float>,
+                               fmt::format("{} columns, {} away", columns, distance));
     }
   }
 }
 
 TEST_F(LinearAccumulator, AnEmptyComponentGetsNothing) {
   for (const auto& [columns, components] :
-       std::vector<std::pair<std::size_t, std::size_t>>{{40, 5}, {90, 5}, {20, 60}}) {
+       std::vector<std::pair<std::size_t, std::size_t>>{{40, 5}, {90, 5}, {20, 60}, {13, 100}}) {
     auto model = checks::rounded_model(covariance_type::tied, components, columns, 0.3, 11);
     model.weights[2] = 0;
     const auto data = reference::random_rows<float>(model, 500, columns, 12);
@@ -194,7 +154,7 @@ TEST_F(LinearAccumulator, AnEmptyComponentGetsNothing) {
     const statistics got = device.sums();
     EXPECT_EQ(got.weight(2), 0);
     for (std::size_t j = 0; j < columns; ++j) EXPECT_EQ(got.first(2, j), 0);
-    expect_sums(got, model, data, tolerance<float>, "an empty component");
+    checks::expect_tied_sums(got, model, data, tolerance<float>, "an empty component");
   }
 }
 
@@ -205,10 +165,12 @@ TEST_F(LinearAccumulator, KeepsItsDigitsFarFromTheOrigin) {
     for (double& mean : model.means) mean = static_cast<double>(static_cast<float>(mean + 1e4));
     const auto data = reference::random_rows<float>(model, 700, columns, 22);
     on_device<float> device(model, data, true);
-    expect_sums(device.sums(), model, data, tolerance<float>, fmt::format("offset 1e4, {} columns", columns));
+    checks::expect_tied_sums(device.sums(), model, data, tolerance<float>,
+                             fmt::format("offset 1e4, {} columns", columns));
     const auto in_double = reference::random_rows<double>(model, 700, columns, 22);
     on_device<double> wide(model, in_double, true);
-    expect_sums(wide.sums(), model, in_double, 1e-10, fmt::format("offset 1e4, {} float64 columns", columns));
+    checks::expect_tied_sums(wide.sums(), model, in_double, 1e-10,
+                             fmt::format("offset 1e4, {} float64 columns", columns));
   }
 }
 
@@ -218,8 +180,9 @@ TEST_F(LinearAccumulator, RowsThatWereNotLearntAreLeftToOthers) {
     const auto data = reference::random_rows<float>(model, 5000, 20, 24);
     on_device<float> device(model, data, false);
     const statistics learnt = device.sums();
-    expect_sums(learnt, model, data, tolerance<float>, "learnt rows");
-    expect_sums(device.sums(5000, shoal::gmm::other_rows), model, data, checks::kernel_tolerance<float>, "other rows");
+    checks::expect_tied_sums(learnt, model, data, tolerance<float>, "learnt rows");
+    checks::expect_tied_sums(device.sums(5000, shoal::gmm::other_rows), model, data, checks::kernel_tolerance<float>,
+                             "other rows");
     checks::expect_same_bits(device.sums(), learnt, "learnt rows again");
   }
 }
@@ -240,10 +203,48 @@ TEST_F(LinearAccumulator, StoppedKernelsChangeNothing) {
   }
 }
 
+// Steps that are recorded pass over the others' kernels, or over nothing: columns that follow one direction, whose
+// variance is so many times that of the rest, are left to plain kernels and to others.
+TEST_F(LinearAccumulator, FitsFollowTheHostWhoeverTakesThem) {
+  for (const auto& [columns, count] : std::vector<std::pair<std::size_t, std::size_t>>{{20, 503}, {150, 20'011}}) {
+    for (const double variance : {30.0, 1e6}) {
+      SCOPED_TRACE(fmt::format("{} columns, variance {}", columns, variance));
+      const std::size_t components = columns == 20 ? 5 : 6;
+      std::mt19937_64 engine(7);
+      std::normal_distribution<double> normal;
+      std::vector<double> rows(count * columns);
+      for (std::size_t r = 0; r < count; ++r) {
+        const double along = normal(engine) * std::sqrt(variance);
+        for (std::size_t j = 0; j < columns; ++j) {
+          rows[r * columns + j] = along + normal(engine) + static_cast<double>((r % components) * (j % 3)) / 2;
+        }
+      }
+      ASSERT_TRUE(shoal::gmm::tied::suits_linear<double>(
+          checks::shape_of(statistics_layout(covariance_type::tied, components, columns), count, false)));
+      shoal::gmm::options options;
+      options.components = components;
+      options.covariance_type = covariance_type::tied;
+      options.init = shoal::gmm::initialization::random_rows;
+      options.max_iterations = 6;
+      options.tolerance = 0;
+      options.seed = 5;
+      const shoal::view_source<double> source({rows.data(), count, columns});
+      const auto host = shoal::gmm::fit(source, options);
+      options.device = {cuda_devices::first(1)};
+      const auto device = shoal::gmm::fit(source, options);
+      ASSERT_EQ(device.history.size(), host.history.size());
+      for (std::size_t i = 0; i < host.history.size(); ++i) {
+        EXPECT_NEAR(device.history[i], host.history[i], 1e-9 * std::abs(host.history[i]));
+      }
+    }
+  }
+}
+
 // Small enough for compute-sanitizer's racecheck.
 TEST_F(LinearAccumulator, FewRowsByEveryKernel) {
-  for (const std::size_t components : {2, 3, 20, 40, 60}) {
+  for (const std::size_t components : {2, 3, 20, 40, 60, 150, 300, 400}) {
     check_both(70, 20, components, 0.6);
+    if (components > 100) continue;
     check_both(70, 70, components, 0.2);
   }
 }
@@ -253,7 +254,20 @@ TEST(LinearAccumulatorShape, HasFewRowsOrOneComponent) {
     return shoal::gmm::tied::is_faster_linear(bytes, rows, columns, components);
   };
   EXPECT_TRUE(is_faster(4, 1000, 17, 2));
-  EXPECT_FALSE(is_faster(4, 1000, 16, 2));
+  EXPECT_TRUE(is_faster(4, 1000, 16, 2));
+  EXPECT_FALSE(is_faster(4, 1000, 13, 2));
+  EXPECT_FALSE(is_faster(4, 1000, 12, 100));
+  EXPECT_TRUE(is_faster(4, 10'000, 16, 256));
+  EXPECT_FALSE(is_faster(4, 10'000, 16, 257));
+  EXPECT_FALSE(is_faster(4, 20'001, 16, 5));
+  EXPECT_TRUE(is_faster(4, 10'000, 24, 100));
+  EXPECT_FALSE(is_faster(4, 20'001, 24, 65));
+  EXPECT_TRUE(is_faster(8, 1000, 8, 10));
+  EXPECT_FALSE(is_faster(8, 1000, 8, 9));
+  EXPECT_FALSE(is_faster(8, 1000, 7, 100));
+  EXPECT_TRUE(is_faster(8, 10'000, 13, 100));
+  EXPECT_FALSE(is_faster(8, 10'000, 13, 101));
+  EXPECT_FALSE(is_faster(8, 100'000, 20, 65));
   EXPECT_TRUE(is_faster(4, 200'000, 256, 2));
   EXPECT_FALSE(is_faster(4, 200'001, 17, 2));
   EXPECT_FALSE(is_faster(4, 20'001, 257, 2));
@@ -266,7 +280,7 @@ TEST(LinearAccumulatorShape, HasFewRowsOrOneComponent) {
 TEST(LinearAccumulatorShape, HasNoWeightsAndSoManyNumbers) {
   const auto make = [](covariance_type type, std::size_t components, std::size_t columns, bool weighted) {
     const accumulator_shape shape = checks::shape_of(statistics_layout(type, components, columns), 4096, weighted);
-    return shoal::gmm::tied::make_linear_accumulator<float>(shape, 1, std::make_unique<nobody<float>>());
+    return shoal::gmm::tied::make_linear_accumulator<float>(shape, 1, std::make_unique<checks::nobody<float>>());
   };
   SHOAL_NEEDS_DEVICES(1);
   SHOAL_NEEDS_PRODUCTS();
@@ -276,7 +290,13 @@ TEST(LinearAccumulatorShape, HasNoWeightsAndSoManyNumbers) {
   EXPECT_THROW(make(covariance_type::tied, 48, 321, false), shoal::bad_argument);
   EXPECT_NO_THROW(make(covariance_type::tied, 64, 192, false));
   EXPECT_THROW(make(covariance_type::tied, 64, 193, false), shoal::bad_argument);
-  EXPECT_THROW(make(covariance_type::tied, 65, 20, false), shoal::bad_argument);
+  EXPECT_THROW(make(covariance_type::tied, 65, 65, false), shoal::bad_argument);
+  EXPECT_NO_THROW(make(covariance_type::tied, 128, 64, false));
+  EXPECT_THROW(make(covariance_type::tied, 129, 64, false), shoal::bad_argument);
+  EXPECT_NO_THROW(make(covariance_type::tied, 336, 40, false));
+  EXPECT_THROW(make(covariance_type::tied, 385, 40, false), shoal::bad_argument);
+  EXPECT_NO_THROW(make(covariance_type::tied, 512, 24, false));
+  EXPECT_THROW(make(covariance_type::tied, 513, 24, false), shoal::bad_argument);
   EXPECT_THROW(make(covariance_type::tied, 1, 20, false), shoal::bad_argument);
   EXPECT_THROW(make(covariance_type::full, 2, 20, false), shoal::bad_argument);
   EXPECT_THROW(make(covariance_type::tied, 5, 20, true), shoal::bad_argument);
