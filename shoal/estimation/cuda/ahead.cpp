@@ -10,6 +10,7 @@
 #include <shoal/estimation/cuda/ahead_steps.hpp>
 #include <shoal/estimation/cuda/coarse_buffers.hpp>
 #include <shoal/estimation/cuda/coarse_kernels.hpp>
+#include <shoal/estimation/cuda/coarse_places.hpp>
 #include <shoal/estimation/cuda/device_parts.hpp>
 #include <shoal/estimation/cuda/seeding_kernels.hpp>
 
@@ -18,23 +19,6 @@ namespace {
 
 // A list has room for so many times the rows that a point of the first of these steps is expected to be nearest to.
 constexpr std::size_t usual_lists = 3;
-
-struct coarse_places {
-  std::size_t values, bounds, errors;
-
-  coarse_places(device_parts& parts, std::size_t padded, std::size_t columns)
-      : values(parts.add<std::int8_t>(padded * coarse_buffers::pitch(columns))),
-        bounds(parts.add<coarse_bound>(padded)),
-        errors(parts.add<float>(padded)) {}
-  coarse_rows in(device_parts& parts, std::size_t count, std::size_t columns) const {
-    return {count,
-            columns,
-            coarse_buffers::pitch(columns),
-            parts.at<std::int8_t>(values),
-            parts.at<coarse_bound>(bounds),
-            parts.at<float>(errors)};
-  }
-};
 
 }  // namespace
 

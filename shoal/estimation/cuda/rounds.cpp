@@ -5,6 +5,7 @@
 
 #include <shoal/estimation/cuda/coarse_buffers.hpp>
 #include <shoal/estimation/cuda/coarse_kernels.hpp>
+#include <shoal/estimation/cuda/coarse_places.hpp>
 #include <shoal/estimation/cuda/device_parts.hpp>
 #include <shoal/estimation/cuda/round_kernels.hpp>
 #include <shoal/execution/plan.hpp>
@@ -16,24 +17,6 @@ namespace {
 std::size_t most_kept(double expected) { return static_cast<std::size_t>(expected + 8 * std::sqrt(expected)) + 32; }
 
 std::size_t whole(std::size_t count, std::size_t unit) { return (count + unit - 1) / unit * unit; }
-
-// Where rows in bytes lie.
-struct coarse_places {
-  std::size_t values, bounds, errors;
-
-  coarse_places(device_parts& parts, std::size_t padded, std::size_t columns)
-      : values(parts.add<std::int8_t>(padded * coarse_buffers::pitch(columns))),
-        bounds(parts.add<coarse_bound>(padded)),
-        errors(parts.add<float>(padded)) {}
-  coarse_rows in(device_parts& parts, std::size_t count, std::size_t columns) const {
-    return {count,
-            columns,
-            coarse_buffers::pitch(columns),
-            parts.at<std::int8_t>(values),
-            parts.at<coarse_bound>(bounds),
-            parts.at<float>(errors)};
-  }
-};
 
 }  // namespace
 

@@ -1,18 +1,16 @@
 // Which rows of few columns are folded in one pass, and in which tiles.
 #include <shoal/som/cuda/fold_short_rows.hpp>
 
-#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+
+#include <shoal/som/cuda/fold_tile.hpp>
 
 namespace shoal::som {
 namespace {
 
-constexpr std::size_t blocks_at_a_time = 2;  // of a multiprocessor
-constexpr std::size_t kept_bytes = 2048;     // of shared memory for each block's own and the system's
 constexpr std::size_t least_folded_rows = 32768;
-constexpr int least_tile = 256, most_tile = 4096, tile_step = 32;
-// From so many rows on no term of a sum reaches 2⁵¹ in its unit (run_sums).
-constexpr double least_plain_weight = 4096;
+constexpr int least_tile = 256, most_tile = 4096;
 
 }  // namespace
 
@@ -20,27 +18,21 @@ template <class Scalar>
 int folded_tile_rows(const searched_rows<Scalar>& rows, const device_units<Scalar>& units, const fixed_sums& sums,
                      std::size_t multiprocessors, std::size_t shared_bytes) {
   const auto count = static_cast<std::size_t>(rows.count);
-  if (units.metric != metric::euclidean || rows.weights != nullptr || sums.total_weight < least_plain_weight ||
+  if (units.metric != metric::euclidean || rows.weights != nullptr || sums.total_weight < least_folded_weight ||
       units.columns > most_folded_columns<Scalar> || units.units > most_folded_units<Scalar>(units.columns) ||
       count < least_folded_rows || reinterpret_cast<std::uintptr_t>(rows.rows) % 16 != 0) {
     return 0;
   }
-  const std::size_t most_bytes = shared_bytes / blocks_at_a_time - kept_bytes;
+  const std::size_t most_bytes = fold_bytes(shared_bytes);
   int most = most_tile;
   while (most >= least_tile && fold_layout{units.units, units.columns, most, sizeof(Scalar)}.bytes() > most_bytes) {
-    most -= tile_step;
+    most -= fold_tile_step;
   }
   if (most < least_tile) return 0;
   // Threads search so many rows at a time, whether they are there or not.
   const int turn = fold_threads * folded_together(units.columns);
   if (most > turn) most = most / turn * turn;
-  // All blocks end together, after as few tiles as can be.
-  const std::size_t blocks = blocks_at_a_time * multiprocessors;
-  const std::size_t turns =
-      (count + blocks * static_cast<std::size_t>(most) - 1) / (blocks * static_cast<std::size_t>(most));
-  const std::size_t each = (count + blocks * turns - 1) / (blocks * turns);
-  const auto rounded = static_cast<int>((each + tile_step - 1) / tile_step * tile_step);
-  return std::clamp(rounded, least_tile, most);
+  return even_tile_rows(count, multiprocessors, least_tile, most);
 }
 template int folded_tile_rows(const searched_rows<float>&, const device_units<float>&, const fixed_sums&, std::size_t,
                               std::size_t);
