@@ -251,7 +251,8 @@ TEST_F(Float64Products, NothingAddedIsZero) {
   }
 }
 
-TEST(Float64ProductsShape, WhatDoesNotSuitIsRefused) {
+// A GPU says whether it has clusters of blocks.
+TEST_F(Float64Products, WhatDoesNotSuitIsRefused) {
   accumulator_shape shape;
   shape.share_rows = 1000;
   shape.multiprocessors = 132;
