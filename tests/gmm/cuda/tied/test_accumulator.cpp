@@ -347,19 +347,20 @@ TEST_F(TiedAccumulator, ShardsTakeTurns) {
 
 // Through the door, with rows far from the origin: components that overlap and components three deviations apart.
 TEST_F(TiedAccumulator, FitsEndWhereFloat64Ends) {
+  // In eleven bits one product finds the densities of few columns and many components, which may be 0.1 off in their
+  // logarithm (docs/tolerances.md): a step of that fit has been 0.041 of 31 off.
   struct shape {
     std::size_t columns, components, count;
+    double in_eleven_bits = 1e-3;
   };
-  for (const auto& [columns, components, count] :
-       {shape{8, 16, 800'011}, shape{16, 16, 800'011}, shape{40, 16, 800'011}, shape{16, 257, 100'003},
+  for (const auto& [columns, components, count, in_eleven_bits] :
+       {shape{8, 16, 800'011}, shape{16, 16, 800'011}, shape{40, 16, 800'011}, shape{16, 257, 100'003, 2e-3},
         shape{20, 127, 100'003}, shape{20, 128, 100'003}, shape{20, 129, 100'003}, shape{64, 130, 50'003}}) {
     for (const double apart : {0.7, 3.0}) {
       for (const shoal::precision precision : {shoal::precision::float32, shoal::precision::bf16}) {
         SCOPED_TRACE(fmt::format("{} columns, {} components, {} apart", columns, components, apart));
         ASSERT_TRUE(shoal::gmm::tied::suits<float>(
             checks::shape_of(statistics_layout(covariance_type::tied, components, columns), count, false)));
-        // Of few columns and many components one product finds a density: 0.1 in its logarithm (docs/tolerances.md).
-        const double in_eleven_bits = components == 257 ? 2e-3 : 1e-3;
         checks::expect_fit_as_in_float64(covariance_type::tied, components, columns, count, apart, precision,
                                          in_eleven_bits);
       }
